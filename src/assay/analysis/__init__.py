@@ -1,0 +1,1 @@
+"""Pure functions on arrays, named for what they return."""

@@ -1,0 +1,172 @@
+"""The two verbs of the library: `check` verifies a calculator, `run` takes a whole suite. The command line calls these."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+from assay.executors import open_executor
+from assay.model import Model, load_model
+from assay.plan import Plan, make_plan, write_plan
+from assay.report.document import check_document, score_document
+from assay.results import ModelResult, read_results
+from assay.run import TIMEOUT, Progress, Runner, silent
+from assay.store import Store
+from assay.suites import Suite, choose_suite
+from assay.survey import make_survey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run, as opposed to what. `workers=0` stays in this process; `elements` are atomic numbers."""
+
+    workers: int | None = None
+    timeout: float = TIMEOUT
+    limit: int | None = None
+    all_species: bool = False
+    elements: tuple[int, ...] | None = None
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of a run. Prints as a table in a terminal and in a notebook; `data` is the JSON document."""
+
+    result: ModelResult
+    suite: Suite
+    folder: Path | None
+    gave_up: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """True when every mandatory check passed."""
+        return self.result.passed
+
+    @property
+    def checks(self) -> dict[str, dict[str, object]]:
+        """The verdict of each check, by its name without the category."""
+        rows = check_document(self.result)["checks"]
+        return {str(row["name"]).rpartition(".")[2]: row for row in rows}  # type: ignore[index,union-attr,attr-defined]
+
+    @property
+    def score(self) -> float | None:
+        """Mean score over the benchmarks, between 0 and 1."""
+        return self.result.score[0]
+
+    @property
+    def data(self) -> dict[str, object]:
+        """Everything as plain data, as `assay score --json` prints it."""
+        return score_document([self.result], self.suite.name)
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 a mandatory check failed, 3 some jobs ended in error."""
+        if self.result.has_failure:
+            return 1
+        return 3 if self.result.has_error else 0
+
+    def to_json(self) -> str:
+        """`data` as text."""
+        return json.dumps(self.data, indent=1, allow_nan=False)
+
+    def __str__(self) -> str:
+        from assay.report.table import as_text
+
+        return as_text(self.result)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from assay.report.table import as_html
+
+        return as_html(self.result)
+
+
+def check(model: object, output: str | Path | None = None, **settings: object) -> Report:
+    """Verify a potential: run every verification check on a calculator, a factory of one, or a model name.
+
+    Args:
+        model: an ASE calculator, a function or class that makes one, or a name as on the command line.
+        output: results folder to keep and to resume from; by default nothing is kept.
+        settings: fields of `Settings`, for example `workers=0` to stay in this process.
+    """
+    return run(model, suite="smoke", benchmarks=("verification",), output=output, **settings)
+
+
+def run(
+    model: object,
+    suite: str = "smoke",
+    benchmarks: Sequence[str] = (),
+    output: str | Path | None = None,
+    **settings: object,
+) -> Report:
+    """Run a suite (or some benchmarks of it) on a potential and return the results.
+
+    Args:
+        model: an ASE calculator, a function or class that makes one, or a name as on the command line.
+        suite: "smoke", "laptop", "paper", or a TOML file.
+        benchmarks: names or categories, to take only these.
+        output: results folder to keep and to resume from; by default nothing is kept.
+        settings: fields of `Settings`.
+    """
+    chosen = _settings(settings)
+    loaded, wanted = load_model(model), choose_suite(suite, tuple(benchmarks))
+    with _session(loaded, output, chosen) as runner:
+        plan = _prepare(runner, wanted, chosen)
+        runner.complete(plan.jobs.values(), "benchmarks")
+        return Report(read_results(runner.store, wanted), wanted, _kept(output, runner), runner.gave_up)
+
+
+def dry_run(model: object, suite: str, benchmarks: Sequence[str], output: str | Path, settings: Settings) -> Plan:
+    """What a run would compute. The model is surveyed, which takes seconds; no benchmark is run."""
+    loaded, wanted = load_model(model), choose_suite(suite, tuple(benchmarks))
+    with _session(loaded, output, settings) as runner:
+        return _prepare(runner, wanted, settings)
+
+
+def _settings(given: dict[str, object]) -> Settings:
+    unknown = set(given) - set(Settings.__dataclass_fields__)
+    if unknown:
+        raise AssayError(f"there is no setting '{sorted(unknown)[0]}'; there are {', '.join(Settings.__dataclass_fields__)}")
+    return replace(Settings(), **given)  # type: ignore[arg-type]
+
+
+def _prepare(runner: Runner, suite: Suite, settings: Settings) -> Plan:
+    survey = make_survey(runner, settings.all_species, settings.elements)
+    runner.store.write_model({**runner.model.describe(), "survey": survey.describe()})
+    plan = make_plan(suite.build(), survey, runner, settings.limit)
+    write_plan(plan, runner)
+    return plan
+
+
+@contextmanager
+def _session(model: Model, output: str | Path | None, settings: Settings) -> Iterator[Runner]:
+    """A store, an executor and a runner that belong together; without an output folder they vanish afterwards."""
+    keep = contextmanager(lambda: iter([Path(output)]))() if output is not None else _temporary()
+    workers = settings.workers if settings.workers is not None else (os.cpu_count() or 1)
+    with keep as root:
+        store = Store.create(root, model.folder)
+        with open_executor(model, store, workers) as executor:
+            yield Runner(model, store, executor, settings.timeout, progress=settings.progress)
+
+
+@contextmanager
+def _temporary() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        yield Path(folder)
+
+
+def _kept(output: str | Path | None, runner: Runner) -> Path | None:
+    return runner.store.folder if output is not None else None
+
+

@@ -1,0 +1,158 @@
+"""What every benchmark is made of: cases with jobs, observations, metrics. A benchmark never runs anything itself."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import pkgutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from assay.errors import AssayError
+from assay.jobs import Job
+from assay.naming import did_you_mean
+from assay.outcome import OK, Outcome
+from assay.score import mean_score, soft_threshold
+
+if TYPE_CHECKING:
+    from assay.survey import Survey
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question put to the model: the jobs that answer it and the numbers needed to judge the answer.
+
+    `context` is plain data (numbers, text, arrays) and is kept in the store; `unsupported` says why the model is not
+    asked; `note` is shown to people.
+    """
+
+    id: str
+    jobs: Mapping[str, Job]
+    context: Mapping[str, object] = field(default_factory=dict)
+    unsupported: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What was seen in one case. `values` are the metrics of the case; `detail` is kept for plots and reports."""
+
+    case: str
+    status: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    detail: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that a benchmark reports: its unit, and the value up to which a case scores 1."""
+
+    name: str
+    unit: str
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric over all cases, with its standard error and the score that follows from it."""
+
+    name: str
+    value: float | None
+    stderr: float | None
+    unit: str
+    threshold: float | None
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a benchmark may look at when it makes its cases: the model's claims as surveyed, and the run's settings."""
+
+    survey: Survey
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The base of all benchmarks; fields of a subclass are its protocol, and a suite may change them."""
+
+    name: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+    catches: ClassVar[tuple[str, ...]] = ()
+
+    def cases(self, scope: Scope) -> Iterable[Case]:
+        """The cases for this model. Needs no calculator."""
+        raise AssayError(f"benchmark '{self.name}' makes no cases; give it a method 'cases'")
+
+    def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
+        """What the outcomes of a case's jobs say. Sees the context of the case, never the model."""
+        raise AssayError(f"benchmark '{self.name}' observes nothing; give it a method 'observe'")
+
+    def measure(self, observations: Sequence[Observation]) -> list[MetricValue]:
+        """Metrics over all cases: the mean of each value, scored case by case against the threshold."""
+        return [mean_metric(metric, observations) for metric in self.metrics]
+
+    def case_score(self, observation: Observation) -> float | None:
+        """The score of one case between 0 and 1; None where the case does not count."""
+        if observation.status == OK:
+            scores = [
+                soft_threshold(observation.values[m.name], m.threshold)
+                for m in self.metrics
+                if m.threshold is not None and m.name in observation.values
+            ]
+            return sum(scores) / len(scores) if scores else None
+        return 0.0 if observation.status == "failed" else None
+
+
+def mean_metric(metric: Metric, observations: Sequence[Observation]) -> MetricValue:
+    """The mean of a metric over the cases that have it; a failed case has no value but scores 0."""
+    values = [o.values[metric.name] for o in observations if o.status == OK and metric.name in o.values]
+    value, stderr = mean_score(values)
+    scores = [soft_threshold(v, metric.threshold) for v in values] if metric.threshold is not None else []
+    scores += [0.0 for o in observations if o.status == "failed" and metric.threshold is not None]
+    return MetricValue(metric.name, value, stderr, metric.unit, metric.threshold, mean_score(scores)[0])
+
+
+@cache
+def registered_benchmarks() -> dict[str, type[Benchmark]]:
+    """Every benchmark by its name, `category.file`; third parties add theirs through `assay.benchmarks` entry points."""
+    import assay.benchmarks as home
+
+    found: dict[str, type[Benchmark]] = {}
+    for item in pkgutil.walk_packages(home.__path__, f"{home.__name__}."):
+        short = item.name.removeprefix(f"{home.__name__}.")
+        if item.ispkg or "._" in item.name or "." not in short:
+            continue
+        module = importlib.import_module(item.name)
+        found[short] = _the_benchmark(module, "".join(w.title() for w in short.rpartition(".")[2].split("_")), short)
+    for point in importlib.metadata.entry_points(group="assay.benchmarks"):
+        kind = point.load()
+        kind.name = point.name
+        found[point.name] = kind
+    return found
+
+
+def _the_benchmark(module: object, class_name: str, name: str) -> type[Benchmark]:
+    kind = getattr(module, class_name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Benchmark)):
+        raise AssayError(f"benchmark file '{name}' has no class '{class_name}'; the path is the name")
+    kind.name = name
+    return kind
+
+
+def find_benchmarks(patterns: Iterable[str]) -> list[str]:
+    """Names that match the patterns: a full name, a category (`verification`), or a name without its category."""
+    known = registered_benchmarks()
+    chosen: list[str] = []
+    for pattern in patterns:
+        wanted = pattern.removesuffix(".*")
+        hits = [n for n in known if n == wanted or n.startswith(f"{wanted}.") or n.rpartition(".")[2] == wanted]
+        if not hits:
+            hint = did_you_mean(wanted, known)
+            raise AssayError(f"there is no benchmark '{pattern}'{hint}; 'assay list benchmarks' shows the names")
+        chosen += [n for n in hits if n not in chosen]
+    return chosen

@@ -1,0 +1,1 @@
+"""Benchmarks, one file each: the path is the name (`verification/forces_match_energy.py`)."""

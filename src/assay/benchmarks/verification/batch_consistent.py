@@ -1,0 +1,23 @@
+"""A structure gets the same answer in a batch as alone.
+
+Batched evaluation pads, sorts and shares; a mistake there mixes structures, and is seen only when a batch is used.
+
+Protocol: all structures in one batch, forwards and backwards, and in pairs, against one at a time. Models without a
+batched evaluator are not asked.
+Reference: the model, one structure at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.benchmarks.verification._deviation import DeviationCheck
+
+
+@dataclass(frozen=True)
+class BatchConsistent(DeviationCheck):
+    """Batched evaluation equals single evaluation."""
+
+    catches = ("batch_mixes_structures",)
+    probe = "batches"
+    phrase = "in a batch"

@@ -1,0 +1,108 @@
+"""The same question gets the same answer: again, in another order, in a new process, after an exception.
+
+A result that depends on what was computed before cannot be reproduced, and hides every other error. The largest
+deviation between repeats is the noise floor of the model, which the tolerances of all other checks use.
+
+Protocol: every cluster and crystal is evaluated again at once, in other orders, after a slightly moved copy, by a
+second calculator, through ASE's public methods, with its atoms listed backwards, in a new process with another hash
+seed, and after the model was made to refuse a structure; the positions handed in must not be altered.
+Reference: the model itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.benchmark import Case
+from assay.benchmarks.verification._check import Check, Limits, Residual, judge_deviations
+from assay.configurations import boxed, dimer
+from assay.jobs import Probe
+from assay.outcome import Outcome
+from assay.structure import Structure
+from assay.survey import Survey, repeats_job, subject_labels
+
+SAME = (1e-2, 1e-1)
+"""Repeats must agree a hundred times better in energy, and ten times better in forces, than what is called equal."""
+
+TIGHTNESS = {
+    "repeat": SAME,
+    "order": SAME,
+    "nudge": SAME,
+    "second_calculator": SAME,
+    "reordered_atoms": (1.0, 1.0),
+    # ASE's own route lets iterative models start from their last solution, which moves forces by their convergence.
+    "public_methods": (10.0, 1000.0),
+}
+
+
+@dataclass(frozen=True)
+class Deterministic(Check):
+    """Repeats agree to the noise floor, and nothing stale is returned."""
+
+    mandatory = True
+    catches = (
+        "noise", "tiny_noise", "history_dependent", "process_dependent", "stale_after_exception", "stale_small_moves",
+        "mutates_input",
+    )  # fmt: skip
+
+    def trials(self, survey: Survey) -> Iterable[Case]:
+        """Repeats in this process, in a new process, and after an exception."""
+        repeats = repeats_job(survey)
+        if repeats is None:
+            return
+        labels = subject_labels(survey)
+        yield Case("repeats", {"repeats": repeats}, {"labels": labels})
+        fresh = Probe("fresh_process", repeats.structures, force_calls=3 * len(repeats.structures))
+        yield Case("new-process", {"deviations": fresh}, {"labels": labels})
+        good = [s for _, s in survey.clusters()][:2]
+        bad = _refused_structures(survey, len(good[0])) if good else []
+        if good and bad:
+            settings = {"bad": len(bad)}
+            job = Probe("after_exception", (*good, *bad), settings, force_calls=12 * len(bad))
+            yield Case("after-exception", {"exception": job}, {"labels": labels})
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """Deviations by kind of repetition."""
+        if "deviations" in outcomes:
+            yield from judge_deviations(case, "in a new process", outcomes["deviations"].values, SAME)
+        elif "exception" in outcomes:
+            yield from _after_exception(Limits.of(case), outcomes["exception"].values)
+        else:
+            values = outcomes["repeats"].values
+            if values["changed_inputs"]:
+                where = f"the model altered the positions it was given in {values['changed_inputs']} evaluations"
+                yield Residual(where, np.inf, "evaluations", 0.0, 0.0, "input is not the model's to change")
+            tests = values["tests"]
+            for name, tight in TIGHTNESS.items():
+                merged = {**values, **tests[name]}  # type: ignore[index]
+                yield from judge_deviations(case, name.replace("_", " "), merged, tight)
+
+
+def _after_exception(limits: Limits, values: Mapping[str, object]) -> Iterable[Residual]:
+    answered = values["answered"]
+    stale = [row for row in answered if row["stale"]] if isinstance(answered, list) else []
+    if stale:
+        where = "a structure that the model cannot compute got the energy of another one"
+        yield Residual(where, np.inf, "eV", 0.0, 0.0, "a refusal must not return old results")
+    count, scale, force = int(str(values["natoms"])), float(str(values["scale"])), float(str(values["max_force"]))
+    energy, forces = float(str(values["energy"])), float(str(values["forces"]))
+    yield limits.energy("after an exception", energy, scale, count, tight=10.0)
+    yield limits.forces("after an exception", forces, force, tight=1000.0)
+
+
+def _refused_structures(survey: Survey, count: int) -> list[Structure]:
+    """Structures that should make the model refuse: elements that it refused before, else two atoms in one place."""
+    free = "FFF" in survey.pbc
+    found = []
+    for number in list(survey.refused)[:2]:
+        rows = np.arange(count)[:, None] * dimer(number, number).positions[1]
+        found.append(Structure.build([number] * count, rows))
+    if not found and survey.answered:
+        number = survey.subjects[0].numbers[0]
+        found.append(Structure.build([number, number], np.zeros((2, 3))))
+    return [s if free else boxed(s) for s in found]
+
+

@@ -1,0 +1,56 @@
+"""The force Jacobian is symmetric, so that work around a closed loop is zero.
+
+If the force on atom i changes when atom j moves, the force on j must change equally when i moves. Forces that are
+predicted directly instead of derived from an energy violate this, and heat or cool a simulation without cause.
+
+Protocol: the Jacobian dF_i/dx_j of distorted clusters and crystals by the same displacements as `forces_match_energy`
+(the evaluations are shared); largest |J − Jᵀ| relative to the largest |J|.
+Reference: exact for any force that derives from an energy.    Cite: Bigi, Langer and Ceriotti 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.differences import extrapolated_derivative
+from assay.benchmark import Case
+from assay.benchmarks.verification._check import Check, Limits, Residual
+from assay.benchmarks.verification._derivative import coordinate, ladder_cases, split_ladder
+from assay.outcome import Outcome
+from assay.survey import Survey
+
+RELATIVE = {"float64": 3e-4, "float32": 1e-2}
+"""Largest asymmetry relative to the largest element of the Jacobian that passes."""
+
+LOOSEST = 0.02
+
+
+@dataclass(frozen=True)
+class ForcesConservative(Check):
+    """dF_i/dx_j = dF_j/dx_i for every pair of coordinates."""
+
+    catches = ("non_conservative", "zero_force")
+
+    def trials(self, survey: Survey) -> Iterable[Case]:
+        """The ladder of displacements of every cluster and crystal."""
+        return ladder_cases(survey)
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """The most asymmetric pair of coordinates."""
+        limits = Limits.of(case)
+        _, steps, _, forces = split_ladder(case, outcomes["ladder"])
+        jacobian, doubt = extrapolated_derivative(steps, forces[:, 0], forces[:, 1])
+        scale = float(np.abs(jacobian).max())
+        if scale == 0.0:
+            yield Residual(f"{case.id}: no force ever changes", np.inf, "eV/Å²", 0.0, 0.0, "trivial forces are no forces")
+            return
+        floor = np.maximum(np.maximum(doubt, doubt.T), limits.epsilon * scale)
+        allowed = np.minimum(np.maximum(RELATIVE[limits.precision] * scale, 10.0 * floor), LOOSEST * scale)
+        errors = np.abs(jacobian - jacobian.T)
+        i, j = np.unravel_index(int(np.argmax(errors / allowed)), errors.shape)
+        why = f"{RELATIVE[limits.precision]:.0e} of the largest element ({scale:.2g} eV/Å²) in {limits.precision}"
+        where = f"{case.id} {coordinate(int(i))} with {coordinate(int(j))}"
+        yield Residual(where, float(errors[i, j]), "eV/Å²", float(allowed[i, j]), float(floor[i, j]), why)

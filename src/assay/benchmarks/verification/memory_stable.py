@@ -1,0 +1,50 @@
+"""Memory does not grow with the number of evaluations.
+
+A leak of a kilobyte a call is invisible in a test and ends a simulation of a million steps with a gigabyte.
+
+Protocol: structures that keep changing in shape and size are evaluated in twelve blocks; growth of the process (median
+slope, after warm-up) and of what Python itself holds (exact). Limit: 1000 bytes per evaluation.
+Reference: zero growth.    Cite: OpenKIM verification check vc-memory-leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from assay.benchmark import Case
+from assay.benchmarks.verification._check import Check, Residual
+from assay.jobs import Probe
+from assay.outcome import Outcome
+from assay.survey import Survey
+
+LIMIT = 1000.0
+"""Bytes per evaluation: a gigabyte in a simulation of a million steps."""
+
+NOISE = 20.0
+"""Bytes per evaluation that come from the measurement itself."""
+
+
+@dataclass(frozen=True)
+class MemoryStable(Check):
+    """No growth over many evaluations of changing structures."""
+
+    catches = ("memory_leak", "slow_leak")
+    evaluations: int = 1200
+    seconds: float = 20.0
+
+    def trials(self, survey: Survey) -> Iterable[Case]:
+        """One job with the clusters of up to three species."""
+        structures = tuple(s for _, s in survey.clusters()[:3])
+        if structures:
+            pace = max(survey.seconds_per_call, 1e-4)
+            calls = min(2 * self.evaluations, int(2 * self.seconds / pace) + 60)
+            settings = {"evaluations": self.evaluations, "seconds": self.seconds}
+            yield Case("evaluations", {"memory": Probe("memory", structures, settings, max(60, calls // 100 * 100))})
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """Bytes kept per evaluation, by the process and by Python."""
+        values = outcomes["memory"].values
+        why = "1000 bytes a call is a gigabyte in a simulation of a million steps"
+        for name, label in (("resident_bytes", "memory of the process"), ("python_bytes", "Python objects")):
+            yield Residual(label, float(str(values[name])), "bytes per evaluation", LIMIT, NOISE, why)

@@ -1,0 +1,62 @@
+"""The model answers for every species that it claims, alone and in small clusters.
+
+A list of elements on a model card is a promise. A model that raises or returns NaN for one of them will do so in the
+middle of somebody's simulation.
+
+Protocol: for every claimed species (all of them, not a sample) one atom, and random clusters of two, three and four
+atoms at three spacings each; a size counts as answered if any of its samples gives finite energy and forces. NaN is
+never an answer. Models that claim nothing are held to the elements that they answered when asked.
+Reference: the model's own claim.    Cite: OpenKIM verification check vc-species-supported-as-stated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from assay.benchmark import Case
+from assay.benchmarks.verification._check import Check, Refused, Residual
+from assay.configurations import boxed, cluster, symbol
+from assay.jobs import SinglePoints
+from assay.outcome import Outcome
+from assay.structure import Structure
+from assay.survey import Survey
+
+
+@dataclass(frozen=True)
+class SpeciesSupported(Check):
+    """Energy and forces are finite for every claimed species."""
+
+    mandatory = True
+    catches = ("nan_for_one_species", "refuses_claimed_species", "raises")
+    sizes: tuple[int, ...] = (2, 3, 4)
+    spacings: tuple[float, ...] = (1.0, 1.3, 1.8)
+
+    def trials(self, survey: Survey) -> Iterable[Case]:
+        """One case for each claimed species."""
+        free = "FFF" in survey.pbc
+        factors = {s.numbers[0]: s.cluster_factor or 1.0 for s in survey.subjects if len(s.numbers) == 1}
+        for number in survey.species:
+            if number in survey.lost:
+                yield Case(symbol(number), {}, {"lost": survey.lost[number]})
+                continue
+            bodies = [Structure.build([number], [[0.0, 0.0, 0.0]])]
+            for size in self.sizes:
+                bodies += [cluster((number,), factors.get(number, 1.0) * f, size, size) for f in self.spacings]
+            structures = tuple(body if free else boxed(body) for body in bodies)
+            yield Case(symbol(number), {"points": SinglePoints(structures)}, {"sizes": [len(b) for b in bodies]})
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """Cluster sizes without any answer; zero is what passes. Any NaN fails."""
+        points, sizes = outcomes["points"].points(), case.context["sizes"]
+        if not isinstance(sizes, list):
+            raise Refused("refused: the case lists no sizes")
+        answered = {size for size, point in zip(sizes, points, strict=True) if point.ok}
+        invalid = [p.reason for p in points if not p.ok and not p.reason.startswith("refused")]
+        missing = sorted(set(sizes) - answered)
+        count = math.inf if invalid or not answered else float(len(missing))
+        reason = (invalid or [p.reason for p in points if not p.ok] or [""])[0]
+        what = f"{case.id}: no answer for {', '.join(map(str, missing))} atoms ({reason})" if missing else case.id
+        where = f"{case.id}: {reason}" if count == math.inf else what
+        yield Residual(where, count, "cluster sizes without an answer", 0.0, 0.0, "a claimed species must be answered")

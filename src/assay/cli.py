@@ -1,0 +1,329 @@
+"""The command line: parse, call, print. Nothing heavy is imported until a command needs it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from assay import __version__
+from assay.errors import AssayError
+from assay.naming import did_you_mean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.api import Report, Settings
+
+DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
+
+EPILOG = """exit codes: 0 done, 1 a mandatory check failed, 2 wrong usage, 3 some jobs ended in error
+MODEL is a name from 'assay list models', kim:NAME, file.py:factory or package.module:factory"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence with a did-you-mean."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print one sentence and leave with the code for wrong usage."""
+        if "invalid choice: '" in message:
+            wrong = message.split("invalid choice: '")[1].split("'")[0]
+            known = [part.strip("' )") for part in message.split("choose from ")[-1].split(",")]
+            message = f"there is no '{wrong}'{did_you_mean(wrong, known)}; choose from {', '.join(known)}"
+        print(f"assay: {message} (see '{self.prog} --help')", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the command `assay`; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except AssayError as error:
+        print(f"assay: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("assay: stopped; what was finished is kept, run the same command to go on", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has left, and Python must not complain at exit
+        return DONE
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="assay",
+        description="Can this interatomic potential be trusted?",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"assay {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands", parser_class=Parser)
+    _add_run(commands)
+    _add_check(commands)
+    _add_score(commands)
+    _add_list(commands)
+    return parser
+
+
+def _command(commands: argparse._SubParsersAction, name: str, text: str, function: Callable) -> Parser:
+    parser: Parser = commands.add_parser(
+        name, help=text, description=text, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(command=function)
+    return parser
+
+
+def _add_run(commands: argparse._SubParsersAction) -> None:
+    parser = _command(commands, "run", "run a suite of benchmarks on one or more models", run)
+    parser.add_argument("models", nargs="+", metavar="MODEL")
+    parser.add_argument("-s", "--suite", default="smoke", help="suite name or TOML file (default: smoke)")
+    parser.add_argument("-b", "--benchmark", action="append", default=[], help="only this benchmark or category; repeatable")
+    _add_running(parser)
+
+
+def _add_check(commands: argparse._SubParsersAction) -> None:
+    parser = _command(commands, "check", "verify one model; exit 1 when a mandatory check fails", check)
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("-b", "--benchmark", action="append", default=[], help="only this check; repeatable")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the checks as a JUnit XML file")
+    parser.add_argument("--text", action="store_true", help="print a long text report, configuration by configuration")
+    parser.add_argument("--write-configs", type=Path, metavar="DIR", help="write the test structures as extended XYZ files")
+    _add_running(parser)
+
+
+def _add_running(parser: Parser) -> None:
+    parser.add_argument("-o", "--output", type=Path, default=Path("results"), help="results folder (default: results)")
+    parser.add_argument("-j", "--jobs", type=_count, default=None, metavar="N", help="worker processes (default: all cores)")
+    parser.add_argument("--limit", type=_positive, metavar="N", help="at most N cases of each benchmark")
+    parser.add_argument("--timeout", type=_seconds, metavar="S", help="grace in seconds before a job counts as hung (30)")
+    parser.add_argument("--all-species", action="store_true", help="take every species, not a sample")
+    parser.add_argument("--elements", metavar="X,Y", help="the elements that the model claims, for example Cu,Au")
+    parser.add_argument("--dry-run", action="store_true", help="survey the model, say what would be computed, stop")
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
+
+
+def _add_score(commands: argparse._SubParsersAction) -> None:
+    parser = _command(commands, "score", "scores from a results folder; needs no model", score)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--suite", default="smoke", help="suite name or TOML file (default: smoke)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
+    parser.add_argument("--csv", action="store_true", help="print one line per model and benchmark as CSV")
+
+
+def _add_list(commands: argparse._SubParsersAction) -> None:
+    parser = _command(commands, "list", "list models, benchmarks or suites", list_things)
+    parser.add_argument("what", choices=("models", "benchmarks", "suites"))
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number; 0 stays in one process")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """`assay run`: a suite on one or more models, then the scores of all of them."""
+    from assay.report.document import score_document
+
+    if options.dry_run:
+        return _dry_run(options.models, options)
+    reports = [_run_one(name, options.suite, options.benchmark, options) for name in options.models]
+    if options.json:
+        _print_json(score_document([r.result for r in reports], reports[0].suite.name))
+    else:
+        _show_run(reports, options)
+    return _exit_code(reports)
+
+
+def check(options: argparse.Namespace) -> int:
+    """`assay check`: the verification checks of one model."""
+    from assay.report.document import check_document
+
+    names = [f"verification.{name.removeprefix('verification.')}" for name in options.benchmark] or ["verification"]
+    if options.dry_run:
+        return _dry_run([options.model], options, names)
+    report = _run_one(options.model, "smoke", names, options)
+    if options.junit:
+        from assay.report.junit import write_junit
+
+        write_junit(report.result, options.junit)
+    if options.write_configs:
+        from assay.report.configs import write_configurations
+
+        count = write_configurations(options.model, _settings(options), options.output, options.write_configs)
+        print(f"assay: {count} configurations written to '{options.write_configs}'", file=sys.stderr)
+    if options.json:
+        _print_json(check_document(report.result))
+    elif options.text:
+        from assay.report.text import text_report
+
+        print(text_report(report.result))
+    else:
+        _show_checks(report)
+    return _exit_code([report])
+
+
+def _run_one(model: str, suite: str, benchmarks: Sequence[str], options: argparse.Namespace) -> Report:
+    from dataclasses import asdict
+
+    from assay.api import run as run_model
+    from assay.report.progress import progress_bar
+
+    settings = {k: v for k, v in asdict(_settings(options)).items() if k != "progress"}
+    with progress_bar(model, enabled=sys.stderr.isatty()) as progress:
+        report = run_model(model, suite, benchmarks, output=options.output, progress=progress, **settings)
+    for warning in report.result.warnings:
+        print(f"assay: {warning}", file=sys.stderr)
+    if report.gave_up:
+        print(f"assay: stopped early, {report.gave_up}; run the same command to try again", file=sys.stderr)
+    return report
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    from assay.api import Settings
+    from assay.run import TIMEOUT
+
+    return Settings(
+        options.jobs, options.timeout or TIMEOUT, options.limit, options.all_species, _elements(options.elements)
+    )
+
+
+def _elements(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    from ase.data import atomic_numbers
+
+    names = [name.strip() for name in text.split(",")]
+    wrong = [name for name in names if atomic_numbers.get(name, 0) == 0]
+    if wrong:
+        raise AssayError(f"there is no element '{wrong[0]}'; give symbols with commas, as in --elements Cu,Au")
+    return tuple(sorted({int(atomic_numbers[name]) for name in names}))
+
+
+def _dry_run(models: Sequence[str], options: argparse.Namespace, benchmarks: Sequence[str] | None = None) -> int:
+    from assay.api import dry_run
+
+    rows = []
+    for model in models:
+        suite = getattr(options, "suite", "smoke")
+        plan = dry_run(model, suite, benchmarks or options.benchmark, options.output, _settings(options))
+        rows.append(
+            {
+                "model": model,
+                "benchmarks": {name: len(cases) for name, cases in plan.cases.items()},
+                "jobs_asked": plan.asked,
+                "jobs": len(plan.jobs),
+                "jobs_missing": len(plan.missing),
+                "force_calls": plan.force_calls,
+                "seconds_per_call": plan.seconds_per_call,
+                "cpu_seconds": plan.seconds,
+            }
+        )
+    if options.json:
+        _print_json({"dry_run": rows})
+        return DONE
+    for row in rows:
+        print(f"{row['model']}: {sum(row['benchmarks'].values())} cases of {len(row['benchmarks'])} benchmarks")
+        for name, count in row["benchmarks"].items():
+            print(f"  {name:40} {count:5} cases")
+        print(f"  {row['jobs_asked']} jobs asked for, {row['jobs']} distinct, {row['jobs_missing']} not in the store")
+        pace = f"{1e3 * row['seconds_per_call']:.2g} ms each"
+        print(f"  about {row['force_calls']} force calls at {pace}: {row['cpu_seconds']:.0f} s of one core")
+    return DONE
+
+
+def score(options: argparse.Namespace) -> int:
+    """`assay score`: results from a folder, without any model."""
+    from assay.report.document import score_document
+    from assay.report.table import print_scores
+    from assay.results import read_results
+    from assay.store import open_stores
+    from assay.suites import load_suite
+
+    suite = load_suite(options.suite)
+    results = [read_results(store, suite) for store in open_stores(options.folder)]
+    for result in results:
+        for warning in result.warnings:
+            print(f"assay: {warning}", file=sys.stderr)
+    if options.json:
+        _print_json(score_document(results, suite.name))
+    elif options.csv:
+        from assay.report.csv import print_csv
+
+        print_csv(results, sys.stdout)
+    else:
+        print_scores(results, suite.name, _console())
+    return DONE
+
+
+def list_things(options: argparse.Namespace) -> int:
+    """`assay list`: what there is."""
+    from assay.report.listing import listing
+
+    rows = listing(options.what)
+    if options.json:
+        _print_json({options.what: rows})
+        return DONE
+    width = max(len(str(row["name"])) for row in rows)
+    for row in rows:
+        print(f"{row['name']!s:{width}}  {row['line']}")
+    return DONE
+
+
+def _show_run(reports: Sequence[Report], options: argparse.Namespace) -> None:
+    from assay.report.table import print_checks, print_scores
+
+    console = _console()
+    for report in reports:
+        if report.result.verdicts:
+            print_checks(report.result, console)
+    print_scores([r.result for r in reports], reports[0].suite.name, console)
+    console.print(f"results are in '{options.output}'; 'assay score {options.output}' reads them again", highlight=False)
+
+
+def _show_checks(report: Report) -> None:
+    from assay.report.table import print_checks
+
+    print_checks(report.result, _console())
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # Output that goes to a file or pipe has no width of its own.
+    return Console(width=None if sys.stdout.isatty() else 150)
+
+
+def _exit_code(reports: Sequence[Report]) -> int:
+    codes = [report.exit_code for report in reports]
+    return CHECK_FAILED if CHECK_FAILED in codes else max(codes)
+
+
+def _print_json(document: object) -> None:
+    print(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

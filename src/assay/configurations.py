@@ -1,0 +1,102 @@
+"""Distorted clusters and crystals of given species, on which the checks try a model. Seeded: always the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.structure import Floats, Structure
+
+SEED = 13
+TOUCHING = 1.12
+"""Neighbours are this many times the sum of their covalent radii apart, before a model asks for more or less room."""
+
+CLUSTER_SIZE = 6
+DISTORTION = 0.08
+"""Atoms of a crystal leave their sites by up to this fraction of the nearest-neighbour distance, along x, y and z."""
+
+VACUUM = 20.0
+"""Empty space (Å) around a cluster in a box, for models that only know periodic systems."""
+
+
+def radius(number: int) -> float:
+    """Covalent radius in Å; elements without a measured one get 1.5 Å."""
+    from ase.data import covalent_radii
+
+    value = float(covalent_radii[number]) if number < len(covalent_radii) else 0.0
+    return value if value > 0.25 else 1.5
+
+
+def symbol(number: int) -> str:
+    """The chemical symbol of an atomic number."""
+    from ase.data import chemical_symbols
+
+    return str(chemical_symbols[number])
+
+
+def generator(*labels: int) -> np.random.Generator:
+    """A random stream that depends on the labels only."""
+    return np.random.default_rng([SEED, *labels])
+
+
+def dimer(first: int, second: int, distance: float | None = None) -> Structure:
+    """Two atoms at a distance (Å), by default where they touch, along a direction that is nobody's axis."""
+    length = TOUCHING * (radius(first) + radius(second)) if distance is None else distance
+    direction = np.array([0.36, 0.48, 0.80])
+    return Structure.build([first, second], [np.zeros(3), length * direction])
+
+
+def cluster(species: Sequence[int], factor: float = 1.0, size: int = CLUSTER_SIZE, variant: int = 0) -> Structure:
+    """A compact, irregular, handed cluster: atoms are added where they touch others without overlapping any.
+
+    `factor` scales all distances; the species take turns.
+    """
+    count = max(size, len(species))
+    numbers = [species[i % len(species)] for i in range(count)]
+    rng = generator(1, variant, *numbers)
+    placed: list[Floats] = [np.zeros(3)]
+    for i in range(1, count):
+        placed.append(_next_site(numbers[: i + 1], np.array(placed), rng))
+    positions = np.array(placed)
+    return Structure.build(numbers, factor * (positions - positions.mean(axis=0)))
+
+
+def _next_site(numbers: Sequence[int], placed: Floats, rng: np.random.Generator) -> Floats:
+    """Of many random sites that touch an atom and overlap none, the one nearest to the middle."""
+    new = radius(numbers[-1])
+    reach = TOUCHING * np.array([radius(z) + new for z in numbers[:-1]])
+    hosts = rng.integers(len(placed), size=400)
+    directions = rng.normal(size=(400, 3))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    sites = placed[hosts] + directions * (reach[hosts] * rng.uniform(0.95, 1.15, 400))[:, None]
+    gaps = np.linalg.norm(sites[:, None, :] - placed[None], axis=2) / reach
+    free = sites[gaps.min(axis=1) >= 0.92]
+    return np.asarray(free[np.argmin(np.linalg.norm(free - placed.mean(axis=0), axis=1))])
+
+
+def crystal(species: Sequence[int], factor: float = 1.0, pbc: str = "TTT", variant: int = 0) -> Structure:
+    """Four atoms of a distorted face-centred cell whose edges are slightly skewed; the cell is smaller than most cutoffs.
+
+    Directions that are not periodic keep their cell vector, which a sound model ignores.
+    """
+    numbers = [species[i % len(species)] for i in range(4)]
+    rng = generator(2, variant, *numbers)
+    distance = factor * TOUCHING * 2.0 * float(np.mean([radius(z) for z in numbers]))
+    sites = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
+    cell = np.sqrt(2.0) * distance * (np.eye(3) + 0.06 * rng.uniform(-1.0, 1.0, (3, 3)))
+    positions = sites @ cell + DISTORTION * distance * rng.uniform(-1.0, 1.0, (4, 3))
+    return Structure.build(numbers, positions, cell, pbc)
+
+
+def boxed(structure: Structure) -> Structure:
+    """A cluster in the middle of a periodic box with vacuum on every side."""
+    extent = structure.positions.max(axis=0) - structure.positions.min(axis=0)
+    cell = np.diag(extent + VACUUM)
+    centre = 0.5 * (structure.positions.max(axis=0) + structure.positions.min(axis=0))
+    return Structure.build(structure.numbers, structure.positions - centre + 0.5 * np.diag(cell), cell, "TTT")
+
+
+def with_pattern(structure: Structure, pbc: str) -> Structure:
+    """The same atoms and cell with other periodic directions."""
+    return Structure.build(structure.numbers, structure.positions, structure.cell, pbc)

@@ -1,0 +1,1 @@
+"""Engines turn jobs into outcomes with one model."""

@@ -1,0 +1,132 @@
+"""Where jobs run: supervised worker processes on this machine, or, for what cannot leave it, this very process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, TimeoutError, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.engines.ase import AseEngine
+from assay.jobs import Job
+from assay.model import Model, ModelReference
+from assay.store import Store
+from assay.worker import prepare_process, run_bundle, run_jobs
+
+Keyed = tuple[str, Job]
+HUNG, DIED = "hung", "died"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Jobs that go to a worker together, with the seconds they may take."""
+
+    jobs: Sequence[Keyed]
+    deadline: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What became of a bundle: nothing to say, or how the worker was lost."""
+
+    bundle: Bundle
+    lost: str = ""
+    reason: str = ""
+    statuses: Sequence[tuple[str, str]] = ()
+
+
+class Executor(Protocol):
+    """Runs bundles with one model; outcomes appear in the store."""
+
+    def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
+        """Bundles in the order in which they finish."""
+        ...
+
+
+class InProcess:
+    """Runs in this process: no deadline and no protection, but any object will do as a model."""
+
+    def __init__(self, model: Model, store: Store) -> None:
+        self.engine, self.store = AseEngine(model), store
+
+    def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
+        """One bundle after another."""
+        for bundle in bundles:
+            yield Finished(bundle, statuses=run_jobs(self.engine, self.store, bundle.jobs))
+
+
+class LocalProcesses:
+    """Worker processes that each load the model once. One that hangs is killed at the deadline, one that dies is replaced."""
+
+    def __init__(self, reference: ModelReference, store: Store, workers: int) -> None:
+        import multiprocessing
+
+        from pebble import ProcessPool
+
+        # A spawned worker starts clean: no threads or locks of the parent, which torch and OpenMP do not survive.
+        self.pool = ProcessPool(
+            max_workers=workers,
+            initializer=prepare_process,
+            initargs=[reference, str(store.folder)],
+            context=multiprocessing.get_context("spawn"),
+        )
+
+    def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
+        """Bundles as they finish, lost ones included."""
+        futures = {}
+        for bundle in bundles:
+            futures[self.pool.schedule(run_bundle, args=[list(bundle.jobs)], timeout=bundle.deadline)] = bundle
+        while futures:
+            done, _ = wait(futures, return_when=FIRST_COMPLETED, timeout=1.0)
+            for future in done:
+                yield _finished(futures.pop(future), future.result)
+
+    def stop(self) -> None:
+        """Kill the workers; what they have written stays."""
+        self.pool.stop()
+        self.pool.join()
+
+
+def _finished(bundle: Bundle, result: Callable[[], Sequence[tuple[str, str]]]) -> Finished:
+    from pebble import ProcessExpired
+
+    try:
+        return Finished(bundle, statuses=result())
+    except TimeoutError:
+        return Finished(bundle, HUNG, f"no answer within {bundle.deadline:.0f} s; the worker was killed")
+    except ProcessExpired as death:
+        return Finished(bundle, DIED, f"the worker died ({_cause(death.exitcode)})")
+    except Exception as error:  # the bundle could not be sent or the model could not be loaded in the worker
+        return Finished(bundle, DIED, f"{type(error).__name__}: {error}")
+
+
+def _cause(exitcode: int | None) -> str:
+    if exitcode is None:
+        return "cause unknown"
+    if exitcode < 0:
+        import signal
+
+        try:
+            return f"signal {signal.Signals(-exitcode).name}"
+        except ValueError:
+            return f"signal {-exitcode}"
+    return f"exit code {exitcode}"
+
+
+@contextmanager
+def open_executor(model: Model, store: Store, workers: int) -> Iterator[Executor]:
+    """The executor for a model: worker processes, or this process for `workers=0` and models that cannot be sent."""
+    if workers == 0 or model.reference is None:
+        yield InProcess(model, store)
+        return
+    # One thread each: two workers with many threads get in each other's way, and OpenMP spins while it waits.
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    executor = LocalProcesses(model.reference, store, workers)
+    try:
+        yield executor
+    finally:
+        executor.stop()
+

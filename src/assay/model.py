@@ -1,0 +1,290 @@
+"""A model: how to build its ASE calculator, and what it claims to be able to do."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
+
+from assay.errors import AssayError
+from assay.naming import did_you_mean, slug
+from assay.structure import Floats, Structure
+
+if TYPE_CHECKING:
+    from ase.calculators.calculator import Calculator
+
+PERIODIC_PATTERNS = ("TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT")
+
+
+class BatchEvaluator(Protocol):
+    """Evaluates many structures in one call."""
+
+    def evaluate(self, structures: Sequence[Structure]) -> Sequence[tuple[float, Floats]]:
+        """Energy (eV) and forces (eV/Å) of each structure, in the order given."""
+        ...
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a model claims. A claim left as None is unknown, and Assay finds out by asking the model.
+
+    `elements` are atomic numbers, `pbc` the patterns of periodic directions it can treat ("FFF" is a cluster).
+    """
+
+    name: str
+    elements: tuple[int, ...] | None = None
+    pbc: tuple[str, ...] | None = None
+    charge: bool | None = None
+    spin: bool | None = None
+    precision: str | None = None
+    theory: str = ""
+    licence: str = ""
+    description: str = ""
+    packages: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelReference:
+    """What travels to another process so that it can load the same model: a spec, or the pickled calculator."""
+
+    spec: str
+    payload: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Model:
+    """A potential under test. `build` makes a fresh ASE calculator; the other builders exist where the model has them."""
+
+    card: ModelCard
+    fingerprint: str
+    build: Callable[[], Calculator]
+    reference: ModelReference | None
+    build_batch: Callable[[], BatchEvaluator] | None = None
+    unit_sets: tuple[str, ...] = ()
+    build_in_units: Callable[[str], Calculator] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name under which results are kept and shown."""
+        return self.card.name
+
+    @property
+    def folder(self) -> str:
+        """The name of the model's results folder: the name, safe for every file system."""
+        return slug(self.name)
+
+    def describe(self) -> dict[str, object]:
+        """Card and fingerprint as plain data, for `model.json`."""
+        return {**asdict(self.card), "fingerprint": self.fingerprint}
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A named model of an adapter file: its card, its builder, and the packages it needs."""
+
+    card: ModelCard
+    build: Callable[[], Calculator]
+    imports: tuple[str, ...] = ()
+    install: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def installed(self) -> bool:
+        """True when every package that the model needs can be imported."""
+        return all(importlib.util.find_spec(name) is not None for name in self.imports)
+
+    def open(self) -> Model:
+        """The model itself; an error that names the install command when a package is missing."""
+        if not self.installed:
+            raise AssayError(f"model '{self.card.name}' needs {', '.join(self.imports)}; install it: {self.install}")
+        versions = [f"{package}=={package_version(package)}" for package in self.card.packages]
+        fingerprint = digest(self.card.name, *versions, repr(sorted(self.settings.items())))
+        return Model(self.card, fingerprint, self.build, ModelReference(self.card.name))
+
+
+def digest(*parts: str | bytes) -> str:
+    """A short hash of all parts in order."""
+    total = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        total.update(f"{len(data)}:".encode() + data)
+    return total.hexdigest()[:16]
+
+
+def package_version(package: str) -> str:
+    """The installed version of a distribution, or "none"."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+def load_model(source: object) -> Model:
+    """Find a model by what the user gave: a name, `kim:NAME`, `file.py:factory`, `package.module:factory`,
+    an ASE calculator, a factory function or class, or a `Model`."""
+    if isinstance(source, Model):
+        return source
+    if isinstance(source, ModelReference):
+        return _from_payload(source) if source.payload is not None else load_model(source.spec)
+    if not isinstance(source, str):
+        return from_object(source)
+    from assay.models import registered, schemes
+
+    names = registered()
+    if source in names:
+        return names[source].open()
+    scheme, colon, rest = source.partition(":")
+    if colon and scheme in schemes():
+        return schemes()[scheme](rest)
+    if colon and rest:
+        return _from_factory(source)
+    if source.endswith(".py"):
+        raise AssayError(f"'{source}' names a file but no factory in it; write '{source}:FACTORY'")
+    hint = did_you_mean(source, [*names])
+    raise AssayError(f"there is no model '{source}'{hint}; 'assay list models' shows the names, or give file.py:factory")
+
+
+def _from_factory(spec: str) -> Model:
+    """A model from `file.py:factory` or `package.module:factory`."""
+    place, _, name = spec.rpartition(":")
+    if place.endswith(".py"):
+        path = Path(place).expanduser().resolve()
+        module, source = _import_file(path), path.read_bytes()
+        reference, shown = ModelReference(f"{path}:{name}"), f"{path.name}:{name}"
+    else:
+        module, reference, shown = _import_module(place), ModelReference(spec), spec
+        origin = getattr(module, "__file__", None)
+        source = Path(origin).read_bytes() if origin else b""
+    factory = getattr(module, name, None)
+    if factory is None:
+        public = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+        raise AssayError(f"'{place}' has no factory '{name}'{did_you_mean(name, public)}")
+    top = place.partition(".")[0] if not place.endswith(".py") else ""
+    version = package_version(top) if top else ""
+    card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
+    fingerprint = digest(shown, source, version, package_version("ase"))
+    extras = {key: getattr(factory, key, None) for key in ("build_batch", "build_in_units")}
+    return Model(
+        card, fingerprint, _builder(factory, spec), reference, unit_sets=tuple(getattr(factory, "unit_sets", ())), **extras
+    )
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Import a Python file that need not be installed; files beside it can be imported by it."""
+    if not path.is_file():
+        raise AssayError(f"there is no file '{path}'; give the path of a Python file, as in file.py:factory")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    name = f"assay_user_{digest(str(path))}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise AssayError(f"'{path}' is not a Python file; give one, as in file.py:factory")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise AssayError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise AssayError(
+            f"module '{name}' cannot be imported ({error}); install it or check the name, as in package.module:factory"
+        ) from error
+
+
+def _builder(factory: object, shown: str) -> Callable[[], Calculator]:
+    if callable(factory) and not hasattr(factory, "get_potential_energy"):
+        return factory
+    if callable(factory) and isinstance(factory, type):
+        return factory
+    if hasattr(factory, "get_potential_energy"):
+        import copy
+
+        return lambda: copy.deepcopy(factory)
+    raise AssayError(f"'{shown}' is neither a calculator nor a function that returns one")
+
+
+def claims_card(name: str, claims: object) -> ModelCard:
+    """A card from what a factory declares: `claims = ("Cu", "Au")` or a dictionary with the fields of the card."""
+    if claims is None:
+        return ModelCard(name)
+    fields = dict(claims) if isinstance(claims, Mapping) else {"elements": claims}
+    unknown = set(fields) - set(ModelCard.__dataclass_fields__)
+    if unknown:
+        raise AssayError(f"the claims of '{name}' have the unknown field '{sorted(unknown)[0]}'; see ModelCard")
+    from ase.data import atomic_numbers
+
+    if fields.get("elements") is not None:
+        symbols = [atomic_numbers.get(e, 0) if isinstance(e, str) else int(e) for e in fields["elements"]]
+        if not all(symbols):
+            raise AssayError(f"the claims of '{name}' name an unknown element in {list(fields['elements'])}")
+        fields["elements"] = tuple(sorted(symbols))
+    for key in ("pbc", "packages", "notes"):
+        if fields.get(key) is not None:
+            fields[key] = tuple(fields[key])
+    return replace(ModelCard(name), **fields)
+
+
+def from_object(source: object) -> Model:
+    """A model from a live calculator, or from a function or class that makes one."""
+    is_calculator = hasattr(source, "get_potential_energy") and not isinstance(source, type)
+    if not is_calculator and not callable(source):
+        raise AssayError(f"a {type(source).__name__} is neither a model name, nor an ASE calculator, nor a factory of one")
+    label = type(source).__name__ if is_calculator else getattr(source, "__name__", type(source).__name__)
+    card = claims_card(label, getattr(source, "claims", None))
+    payload = _pickled(source)
+    if payload is None:
+        return Model(card, digest(label, repr(id(source))), _builder(source, label), None)
+    return Model(card, digest(label, payload), _builder(source, label), ModelReference(label, payload))
+
+
+def _pickled(source: object) -> bytes | None:
+    """The object as bytes, classes of uninstalled modules included, or None where that is impossible."""
+    import cloudpickle
+
+    kind = source if isinstance(source, type) or callable(source) else type(source)
+    module = sys.modules.get(getattr(kind, "__module__", ""), None)
+    local = module is not None and not _is_installed(module)
+    try:
+        if local and module is not None:
+            cloudpickle.register_pickle_by_value(module)
+        payload = cloudpickle.dumps(source)
+        cloudpickle.loads(payload)
+        return bytes(payload)
+    except Exception:
+        return None
+    finally:
+        if local and module is not None:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """True for modules that a fresh interpreter can import too."""
+    origin = getattr(module, "__file__", None)
+    return module.__name__ != "__main__" and (
+        origin is None or "site-packages" in origin or module.__name__.partition(".")[0] == "assay"
+    )
+
+
+def _from_payload(reference: ModelReference) -> Model:
+    import cloudpickle
+
+    source = cloudpickle.loads(reference.payload)
+    card = claims_card(reference.spec, getattr(source, "claims", None))
+    return Model(card, "", _builder(source, reference.spec), reference)

@@ -1,0 +1,23 @@
+"""Small rules for names: safe file names and did-you-mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def slug(name: str) -> str:
+    """A name that is safe as a folder on every file system."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The closest known name as a phrase for an error message, or nothing."""
+    import difflib
+
+    candidates = list(known)
+    close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)
+    if not close:
+        tails = {candidate.rpartition(".")[2]: candidate for candidate in candidates}
+        close = [tails[tail] for tail in difflib.get_close_matches(name.rpartition(".")[2], tails, n=1, cutoff=0.5)]
+    return f", did you mean '{close[0]}'?" if close else ""

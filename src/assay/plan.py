@@ -1,0 +1,50 @@
+"""From benchmarks and a surveyed model to cases, the jobs that are missing, and what they will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.benchmark import Benchmark, Case, Scope
+from assay.jobs import Job
+from assay.run import Runner
+from assay.survey import Survey
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cases by benchmark, and every distinct job they ask for."""
+
+    cases: dict[str, list[Case]]
+    versions: dict[str, int]
+    jobs: dict[str, Job]
+    asked: int
+    missing: dict[str, Job]
+    seconds_per_call: float
+
+    @property
+    def force_calls(self) -> int:
+        """Evaluations still to be made."""
+        return sum(job.force_calls for job in self.missing.values())
+
+    @property
+    def seconds(self) -> float:
+        """Rough time for what is missing, on one core."""
+        return self.force_calls * self.seconds_per_call
+
+
+def make_plan(benchmarks: Sequence[Benchmark], survey: Survey, runner: Runner, limit: int | None = None) -> Plan:
+    """Make all cases, merge equal jobs, and leave out what the store already has."""
+    scope = Scope(survey, limit)
+    cases = {b.name: list(b.cases(scope)) for b in benchmarks}
+    wanted = [job for group in cases.values() for case in group for job in case.jobs.values()]
+    jobs = {runner.key(job): job for job in wanted}
+    versions = {b.name: b.version for b in benchmarks}
+    return Plan(cases, versions, jobs, len(wanted), runner.missing(jobs.values()), survey.seconds_per_call)
+
+
+def write_plan(plan: Plan, runner: Runner) -> None:
+    """Keep the cases in the store, so that scoring needs neither model nor data."""
+    for name, group in plan.cases.items():
+        keys = {case.id: {role: runner.key(job) for role, job in case.jobs.items()} for case in group}
+        runner.store.write_cases(name, plan.versions[name], group, keys)

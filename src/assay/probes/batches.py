@@ -1,0 +1,23 @@
+"""Does a structure get the same answer in a batch as alone, whatever its neighbours in the batch?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.engines.ase import AseEngine, Unsupported
+from assay.jobs import Probe
+from assay.outcome import Point
+from assay.probes._deviation import worst_deviation
+
+
+def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    """Deviation of energy (eV) and forces (eV/Å) of each structure, in one batch forwards and backwards and in pairs."""
+    if engine.model.build_batch is None:
+        raise Unsupported("this model has no batched evaluator")
+    evaluator = engine.model.build_batch()
+    indices, structures, alone = engine.answered(probe.structures)
+    together = list(evaluator.evaluate(structures))
+    backwards = list(evaluator.evaluate(structures[::-1]))[::-1]
+    pairs = [evaluator.evaluate([structures[i - 1], s])[1] for i, s in enumerate(structures)]
+    trials = [[Point(e, np.asarray(f, dtype=float)) for e, f in batch] for batch in (together, backwards, pairs)]
+    return {"indices": indices, **worst_deviation(alone, trials)}

@@ -1,0 +1,88 @@
+"""Does memory grow with the number of evaluations?
+
+Two measures are taken: what Python itself holds (exact, to the byte) and what the process holds (which also sees leaks
+in compiled code, with the granularity of the allocator).
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+import tracemalloc
+
+import numpy as np
+
+from assay.engines.ase import AseEngine
+from assay.errors import ModelFailure
+from assay.jobs import Probe
+from assay.structure import Floats, Structure
+
+BLOCKS = 12
+
+
+def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    """Bytes kept for each evaluation, once the model has warmed up."""
+    budget = float(str(probe.settings["seconds"]))
+    wanted = int(str(probe.settings["evaluations"]))
+    started = time.monotonic()
+    _evaluate(engine, probe.structures, 20, 0)
+    pace = (time.monotonic() - started) / 20
+    block = max(5, min(wanted // BLOCKS, int(0.6 * budget / max(pace, 1e-6) / BLOCKS)))
+    _evaluate(engine, probe.structures, 2 * block, 1)
+    resident = _resident_growth(engine, probe.structures, block)
+    python = _python_growth(engine, probe.structures, max(5, block))
+    return {
+        "evaluations": BLOCKS * block,
+        "resident_bytes": resident,
+        "python_bytes": python,
+        "seconds": time.monotonic() - started,
+    }
+
+
+def _evaluate(engine: AseEngine, structures: tuple[Structure, ...], count: int, seed: int) -> None:
+    """Evaluations of structures that keep changing in shape and size."""
+    rng = np.random.default_rng(seed)
+    refused = 0
+    for i in range(count):
+        structure = structures[i % len(structures)]
+        moved = structure.moved(structure.positions + rng.uniform(-0.02, 0.02, structure.positions.shape))
+        try:
+            engine.evaluate(moved)
+        except ModelFailure:
+            refused += 1
+    if refused == count:
+        raise ModelFailure(f"none of {count} evaluations was answered")
+
+
+def _resident_growth(engine: AseEngine, structures: tuple[Structure, ...], block: int) -> float:
+    import psutil
+
+    process, sizes = psutil.Process(), []
+    for i in range(BLOCKS):
+        _evaluate(engine, structures, block, 10 + i)
+        gc.collect()
+        sizes.append(process.memory_info().rss)
+    return steady_growth(np.array(sizes, dtype=float)) / block
+
+
+def steady_growth(sizes: Floats) -> float:
+    """Growth per block: the median of all pairwise slopes, so that one early jump of the allocator does not count."""
+    half = sizes[len(sizes) // 3 :]
+    slopes = [(half[j] - half[i]) / (j - i) for i in range(len(half)) for j in range(i + 1, len(half))]
+    return max(0.0, float(np.median(slopes)))
+
+
+def _python_growth(engine: AseEngine, structures: tuple[Structure, ...], block: int) -> float:
+    tracemalloc.start()
+    try:
+        _evaluate(engine, structures, block, 101)
+        sizes = []
+        for i in range(3):
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0])
+            if i < 2:
+                _evaluate(engine, structures, block, 102 + i)
+    finally:
+        tracemalloc.stop()
+    # The lesser of two blocks: a leak grows in both, a cache that fills once in one only.
+    return max(0.0, float(min(np.diff(sizes)))) / block

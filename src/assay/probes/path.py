@@ -1,0 +1,136 @@
+"""Along a straight path of one atom: where do energy or forces jump?
+
+The path is first walked in coarse steps. Each interval is judged by how far its midpoint lies from what a smooth curve
+would give; the worst interval is halved again and again. A smooth surface becomes smooth at some width, a jump stays.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.engines.ase import AseEngine
+from assay.errors import ModelFailure
+from assay.jobs import Probe
+from assay.structure import Floats, Structure
+
+NARROWEST = 1e-6
+"""Width (Å) at which an interval that is still not smooth is called a jump."""
+
+RELATIVE = 1e-3
+"""A change of the force smaller than this fraction of the force itself is not looked into, so steep walls are cheap."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Energy (eV), force along the path and all forces (eV/Å) at one place (Å) of the path."""
+
+    at: float
+    energy: float
+    along: float
+    forces: Floats
+
+
+def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    """Curve and jumps along the path of atom `atom` of the first structure in direction (x, y, z), from `start` to `end`."""
+    settings = {name: probe.settings[name] for name in ("atom", "x", "y", "z", "start", "end", "step", "budget")}
+    walk = _Walk(engine, probe.structures[0], {k: float(str(v)) for k, v in settings.items()})
+    limits = float(str(probe.settings["energy_limit"])), float(str(probe.settings["force_limit"]))
+    return walk.report(*limits)
+
+
+class _Walk:
+    def __init__(self, engine: AseEngine, structure: Structure, settings: dict[str, float]) -> None:
+        self.engine, self.structure = engine, structure
+        self.atom = int(settings["atom"])
+        self.direction = np.array([settings["x"], settings["y"], settings["z"]])
+        self.start, self.end, self.step = settings["start"], settings["end"], settings["step"]
+        self.budget = int(settings["budget"])
+        self.refused: list[str] = []
+
+    def place(self, at: float) -> Place | None:
+        positions = self.structure.positions.copy()
+        positions[self.atom] += at * self.direction
+        self.budget -= 1
+        try:
+            point = self.engine.evaluate(self.structure.moved(positions))
+        except ModelFailure as failure:
+            self.refused.append(str(failure))
+            return None
+        return Place(at, point.energy, float(point.forces[self.atom] @ self.direction), point.forces)
+
+    def report(self, energy_limit: float, force_limit: float) -> dict[str, object]:
+        steps = max(2, round((self.end - self.start) / self.step))
+        coarse = [p for p in (self.place(at) for at in np.linspace(self.start, self.end, steps + 1)) if p is not None]
+        if len(coarse) < 3:
+            raise ModelFailure(f"the path could not be walked: {self.refused[0] if self.refused else 'too short'}")
+        well = _well_depth(coarse)
+        jumps, widest = self._narrow(coarse, energy_limit * well, force_limit * well)
+        return {
+            "at": np.array([p.at for p in coarse]),
+            "energy": np.array([p.energy for p in coarse]),
+            "force": np.array([p.along for p in coarse]),
+            "well": well,
+            "jumps": jumps,
+            "unresolved": widest,
+            "evaluated": len(coarse),
+            "refused": len(self.refused),
+            "reason": self.refused[0] if self.refused else "",
+        }
+
+    def _narrow(self, coarse: list[Place], energy_limit: float, force_limit: float) -> tuple[list[dict], float]:
+        """Halve the worst intervals until all are smooth, or so narrow that what is left is a jump."""
+        queue: list[tuple[float, int, Place, Place, Place]] = []
+        ticket = itertools.count()  # breaks ties, since places cannot be ordered
+
+        def push(a: Place, b: Place) -> None:
+            middle = self.place(0.5 * (a.at + b.at))
+            if middle is not None:
+                worth = _roughness(a, middle, b, energy_limit, force_limit)
+                heapq.heappush(queue, (-worth, next(ticket), a, middle, b))
+
+        for a, b in zip(coarse, coarse[1:], strict=False):
+            push(a, b)
+        jumps: list[dict] = []
+        while queue and self.budget > 0 and -queue[0][0] > 1.0:
+            _, _, a, middle, b = heapq.heappop(queue)
+            if b.at - a.at <= NARROWEST:
+                jumps.append(_jump(a, b))
+                continue
+            push(a, middle)
+            push(middle, b)
+        open_widths = [b.at - a.at for worth, _, a, _, b in queue if -worth > 1.0]
+        return jumps, max(open_widths, default=0.0)
+
+
+def _well_depth(places: list[Place]) -> float:
+    """How deep the curve dips below its far end, at most 1 eV; for a repulsive curve, its size at the middle."""
+    far = places[-1].energy
+    depth = max(far - min(p.energy for p in places), 0.0)
+    if depth <= 0.0:
+        depth = abs(places[len(places) // 3].energy - far)
+    return float(np.clip(depth, 1e-6, 1.0))
+
+
+def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_limit: float) -> float:
+    """How far the midpoint lies from a smooth curve through the ends, in units of the limits."""
+    width = b.at - a.at
+    expected = 0.5 * (a.energy + b.energy) + width / 8.0 * (b.along - a.along)
+    size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
+    energy = abs(middle.energy - expected) / (energy_limit + RELATIVE * size * width)
+    forces = np.abs(middle.forces - 0.5 * (a.forces + b.forces)).max() / (force_limit + RELATIVE * size)
+    return float(max(energy, forces))
+
+
+def _jump(a: Place, b: Place) -> dict[str, float]:
+    """Size of the jump of energy (eV) and force (eV/Å), with what a smooth curve does over this width taken off."""
+    smooth = 0.5 * (b.at - a.at) * (abs(a.along) + abs(b.along))
+    return {
+        "at": 0.5 * (a.at + b.at),
+        "energy": max(0.0, abs(b.energy - a.energy) - smooth),
+        "force": float(np.abs(b.forces - a.forces).max()),
+        "size": float(max(np.abs(a.forces).max(), np.abs(b.forces).max())),
+    }

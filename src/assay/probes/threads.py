@@ -1,0 +1,38 @@
+"""Do several calculators in several threads give what one gives alone?"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from assay.engines.ase import AseEngine, evaluate
+from assay.jobs import Probe
+from assay.outcome import Point
+from assay.probes._deviation import worst_deviation
+
+PROPERTIES = ("energy", "forces")
+
+
+def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    """Largest deviation of energy (eV) and forces (eV/Å) of each structure from the serial values, over all threads."""
+    count, rounds = int(str(probe.settings["threads"])), int(str(probe.settings["rounds"]))
+    calculators = [engine.model.build() for _ in range(count)]
+    indices, structures, serial = engine.answered(probe.structures)
+
+    def work(thread: int) -> list[list[Point]]:
+        shift = thread * len(structures) // count
+        order = [(i + shift) % len(structures) for i in range(len(structures))]
+        turns = []
+        for _ in range(rounds):
+            points = {i: evaluate(calculators[thread], structures[i], PROPERTIES) for i in order}
+            turns.append([points[i] for i in range(len(structures))])
+        return turns
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # let threads interrupt one another as often as possible
+    try:
+        with ThreadPoolExecutor(count) as pool:
+            turns = [turn for result in pool.map(work, range(count)) for turn in result]
+    finally:
+        sys.setswitchinterval(interval)
+    return {"indices": indices, "threads": count, "rounds": rounds, **worst_deviation(serial, turns)}

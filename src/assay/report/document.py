@@ -1,0 +1,71 @@
+"""The JSON documents of the command line. Their keys are a contract; NaN and infinity never appear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from assay.codec import plain
+from assay.results import BenchmarkResult, ModelResult
+from assay.score import combine
+
+CHECK_KEYS = (
+    "name", "status", "passed", "mandatory", "grade", "error", "unit", "tolerance", "evaluated", "refused", "skipped",
+    "comment", "where", "why", "floor",
+)  # fmt: skip
+
+
+def check_document(result: ModelResult) -> dict[str, object]:
+    """What `assay check --json` prints."""
+    survey = result.description.get("survey", {})
+    checks = [{key: getattr(verdict, key) for key in CHECK_KEYS} for verdict in result.verdicts]
+    document = {"model": result.name, "passed": result.passed, "checks": checks, "survey": survey}
+    return {str(k): v for k, v in plain(document).items()}  # type: ignore[attr-defined]
+
+
+def score_document(results: Sequence[ModelResult], suite: str) -> dict[str, object]:
+    """What `assay score --json` and `assay run --json` print."""
+    document = {"suite": suite, "models": [_model(result) for result in results]}
+    return {str(k): v for k, v in plain(document).items()}  # type: ignore[attr-defined]
+
+
+def _model(result: ModelResult) -> dict[str, object]:
+    score, stderr = result.score
+    return {
+        "name": result.name,
+        "score": score,
+        "stderr": stderr,
+        "coverage": result.coverage,
+        "passed": result.passed if result.verdicts else None,
+        "categories": _categories(result),
+        "benchmarks": [_benchmark(b) for b in result.benchmarks],
+        "warnings": list(result.warnings),
+    }
+
+
+def _categories(result: ModelResult) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in dict.fromkeys(b.category for b in result.benchmarks):
+        group = [b for b in result.benchmarks if b.category == name]
+        score, stderr = combine([(b.score, b.stderr) for b in group])
+        coverage = [sum(b.coverage[0] for b in group), sum(b.coverage[1] for b in group)]
+        found[name] = {"score": score, "stderr": stderr, "coverage": coverage}
+    return found
+
+
+def _benchmark(result: BenchmarkResult) -> dict[str, object]:
+    cases = [
+        {"id": o.case, "status": o.status, "values": dict(o.values), "score": score, "reason": o.reason}
+        for o, score in zip(result.observations, result.case_scores, strict=True)
+    ]
+    verdict = result.verdict
+    return {
+        "name": result.name,
+        "version": result.version,
+        "score": result.score,
+        "stderr": result.stderr,
+        "coverage": list(result.coverage),
+        "metrics": [asdict(metric) for metric in result.metrics],
+        "cases": cases,
+        **({"check": {key: getattr(verdict, key) for key in CHECK_KEYS}} if verdict else {}),
+    }

@@ -1,0 +1,52 @@
+"""What `assay list` shows: models with how to install them, benchmarks with their first sentence, suites."""
+
+from __future__ import annotations
+
+from assay.errors import AssayError
+
+
+def listing(what: str) -> list[dict[str, object]]:
+    """Rows of plain data; `name` and `line` are what is printed."""
+    kinds = {"models": _models, "benchmarks": _benchmarks, "suites": _suites}
+    if what not in kinds:
+        raise AssayError(f"there is no list of '{what}'; there are {', '.join(kinds)}")
+    return kinds[what]()
+
+
+def _models() -> list[dict[str, object]]:
+    from assay.models import registered, schemes
+
+    rows: list[dict[str, object]] = []
+    for name, entry in sorted(registered().items()):
+        line = entry.card.description
+        if not entry.installed:
+            line += f"  [not installed: {entry.install}]"
+        rows.append({"name": name, "line": line, "installed": entry.installed, "install": entry.install,
+                     "theory": entry.card.theory, "licence": entry.card.licence})  # fmt: skip
+    for scheme in sorted(schemes()):
+        rows.append({"name": f"{scheme}:NAME", "line": f"a model of the {scheme.upper()} library by its own name"})
+    rows.append({"name": "file.py:factory", "line": "a function in a Python file that returns an ASE calculator"})
+    rows.append({"name": "package.module:factory", "line": "a function or calculator class of an installed package"})
+    return rows
+
+
+def _benchmarks() -> list[dict[str, object]]:
+    import sys
+
+    from assay.benchmark import registered_benchmarks
+
+    rows: list[dict[str, object]] = []
+    for name, kind in registered_benchmarks().items():
+        text = sys.modules[kind.__module__].__doc__ or ""
+        must = bool(getattr(kind, "mandatory", False))
+        first = text.partition("\n\n")[0].replace("\n", " ")
+        rows.append({"name": name, "line": ("* " if must else "  ") + first, "version": kind.version,
+                     "mandatory": must, "metrics": [m.name for m in kind.metrics]})  # fmt: skip
+    return rows
+
+
+def _suites() -> list[dict[str, object]]:
+    from assay.suites import load_suite, suite_names
+
+    suites = [load_suite(name) for name in suite_names()]
+    return [{"name": s.name, "line": s.description, "benchmarks": list(s.benchmarks)} for s in suites]

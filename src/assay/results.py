@@ -1,0 +1,120 @@
+"""From a store to results: observe every case, measure every benchmark, score. Needs no model, only numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assay.benchmark import Benchmark, Case, MetricValue, Observation
+from assay.benchmarks.verification._check import Check, Verdict
+from assay.outcome import ERROR, Outcome
+from assay.score import combine, mean_score
+from assay.store import Store
+from assay.suites import Suite
+
+
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class BenchmarkResult:
+    """What a benchmark says about a model."""
+
+    name: str
+    version: int
+    score: float | None
+    stderr: float | None
+    coverage: tuple[int, int]
+    metrics: Sequence[MetricValue]
+    observations: Sequence[Observation]
+    case_scores: Sequence[float | None]
+    verdict: Verdict | None = None
+    missing: int = 0
+
+    @property
+    def category(self) -> str:
+        """The part of the name before the dot."""
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """All benchmarks of one model."""
+
+    name: str
+    benchmarks: Sequence[BenchmarkResult]
+    description: dict[str, object] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+
+    @property
+    def score(self) -> tuple[float | None, float | None]:
+        """Mean over the benchmarks that have a score, with its standard error."""
+        return combine([(b.score, b.stderr) for b in self.benchmarks])
+
+    @property
+    def coverage(self) -> tuple[int, int]:
+        """Cases that count, and cases there are."""
+        return sum(b.coverage[0] for b in self.benchmarks), sum(b.coverage[1] for b in self.benchmarks)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts of all checks."""
+        return [b.verdict for b in self.benchmarks if b.verdict is not None]
+
+    @property
+    def passed(self) -> bool:
+        """True when every mandatory check that applies has passed and at least one did."""
+        mandatory = [v for v in self.verdicts if v.mandatory]
+        return any(v.passed for v in mandatory) and all(v.passed for v in mandatory if v.status != "unsupported")
+
+    @property
+    def has_failure(self) -> bool:
+        """True when a mandatory check was evaluated and failed."""
+        return any(v.mandatory and v.passed is False for v in self.verdicts)
+
+    @property
+    def has_error(self) -> bool:
+        """True when some case could not be finished."""
+        return any(o.status == ERROR for b in self.benchmarks for o in b.observations)
+
+
+def read_results(store: Store, suite: Suite) -> ModelResult:
+    """Results of one model for the benchmarks of a suite that have cases in the store."""
+    outcomes = store.outcomes()
+    benchmarks = {b.name: b for b in suite.build()}
+    present = [name for name in benchmarks if name in set(store.benchmarks())]
+    description = store.read_model()
+    results = [_result(benchmarks[name], store, outcomes) for name in present]
+    return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(store.warnings))
+
+
+def _result(benchmark: Benchmark, store: Store, outcomes: dict[str, Outcome]) -> BenchmarkResult:
+    version, rows = store.read_cases(benchmark.name)
+    observations = [_observe(benchmark, case, keys, outcomes) for case, keys in rows]
+    scores = [benchmark.case_score(o) for o in observations]
+    counted = [s for s in scores if s is not None]
+    incomplete = any(o.status == ERROR for o in observations)
+    score, stderr = (None, None) if incomplete else mean_score(counted)
+    return BenchmarkResult(
+        benchmark.name,
+        version,
+        score,
+        stderr,
+        (len(counted), len(observations)),
+        benchmark.measure(observations),
+        observations,
+        scores,
+        benchmark.verdict(observations) if isinstance(benchmark, Check) else None,
+        sum(1 for o in observations if o.reason == NOT_RUN),
+    )
+
+
+def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: dict[str, Outcome]) -> Observation:
+    found = {role: outcomes[key] for role, key in keys.items() if key in outcomes}
+    if len(found) < len(keys):
+        return Observation(case.id, ERROR, reason=NOT_RUN)
+    try:
+        return benchmark.observe(case, found)
+    except Exception as error:  # a bug of ours in one case must not lose the others
+        return Observation(case.id, ERROR, reason=f"observing failed: {type(error).__name__}: {error}")
+

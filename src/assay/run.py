@@ -1,0 +1,120 @@
+"""From missing jobs to outcomes in the store: bundles, deadlines, and finding the job that killed a worker."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from assay.executors import HUNG, Bundle, Executor, Finished, Keyed
+from assay.jobs import Job, job_key
+from assay.model import Model
+from assay.outcome import ERROR, Outcome
+from assay.store import Store
+
+TIMEOUT = 30.0
+"""Seconds that a job may take on top of twenty times what it is expected to take."""
+
+PATIENCE = 20.0
+BUNDLE_SECONDS = 1.5
+BUNDLE_JOBS = 24
+GIVE_UP = 4
+"""So many workers lost in a row, with no job finished in between, and the rest is left for another day."""
+
+Progress = Callable[[int, int, str], None]
+
+
+def silent(done: int, total: int, what: str) -> None:
+    """Report nothing."""
+
+
+@dataclass
+class Runner:
+    """Completes jobs for one model. Jobs whose outcome is in the store are not run again, unless they ended in error."""
+
+    model: Model
+    store: Store
+    executor: Executor
+    timeout: float = TIMEOUT
+    pace: float = 0.02
+    load_seconds: float = 0.0
+    progress: Progress = silent
+    known: dict[str, Outcome] = field(default_factory=dict)
+    gave_up: str = ""
+    lost_in_a_row: int = 0
+
+    def __post_init__(self) -> None:
+        self.known = self.store.outcomes()
+
+    def key(self, job: Job) -> str:
+        """The key of a job for this model."""
+        return job_key(job, self.model.fingerprint)
+
+    def missing(self, jobs: Iterable[Job]) -> dict[str, Job]:
+        """Jobs without an outcome, or with one that the machine spoilt, each once."""
+        wanted = {self.key(job): job for job in jobs}
+        return {k: job for k, job in wanted.items() if k not in self.known or self.known[k].status == ERROR}
+
+    def complete(self, jobs: Iterable[Job], what: str, deadline: float | None = None) -> None:
+        """Run what is missing. Afterwards `known` has an outcome for each job, unless too many workers were lost."""
+        missing = self.missing(jobs)
+        total = sum(job.force_calls for job in missing.values())
+        done = 0
+        waiting = deque(self._bundles(missing, deadline))
+        while waiting and not self.gave_up:
+            batch, waiting = list(waiting), deque()
+            for finished in self.executor.run(batch):
+                waiting.extend(self._after(finished))
+                done += sum(job.force_calls for _, job in finished.bundle.jobs)
+                done -= sum(job.force_calls for b in waiting for _, job in b.jobs) if finished.lost else 0
+                self.progress(min(max(done, 0), total), total, what)
+                if self.gave_up:
+                    break
+        self.known = self.store.outcomes()
+
+    def _bundles(self, missing: Mapping[str, Job], deadline: float | None) -> Iterable[Bundle]:
+        """Longest first, so that no worker is left with a long job at the end; short ones travel together."""
+        ordered = sorted(missing.items(), key=lambda item: -item[1].force_calls)
+        current: list[Keyed] = []
+        for item in ordered:
+            if current and (self._seconds([*current, item]) > BUNDLE_SECONDS or len(current) >= BUNDLE_JOBS):
+                yield self._bundle(current, deadline)
+                current = []
+            current.append(item)
+        if current:
+            yield self._bundle(current, deadline)
+
+    def _bundle(self, jobs: list[Keyed], deadline: float | None = None) -> Bundle:
+        allowed = self.timeout + 3.0 * self.load_seconds + PATIENCE * self._seconds(jobs)
+        return Bundle(tuple(jobs), deadline or allowed)
+
+    def _seconds(self, jobs: Iterable[Keyed]) -> float:
+        return self.pace * sum(job.force_calls for _, job in jobs)
+
+    def _after(self, finished: Finished) -> list[Bundle]:
+        """What is left to do after a bundle: nothing if all went well, else its jobs without the guilty one."""
+        if not finished.lost:
+            self.lost_in_a_row = 0
+            return []
+        written = self.store.outcomes()
+        jobs = finished.bundle.jobs
+        left = [
+            (key, job) for key, job in jobs if key not in written or self.known.get(key) == written[key]
+        ]  # an outcome that was there before the bundle started is the old error, not a new answer
+        if not left:
+            return []
+        self.lost_in_a_row = 1 if len(left) < len(jobs) else self.lost_in_a_row + 1
+        suspect, rest = left[0], left[1:]
+        again = [self._bundle(rest)] if rest else []
+        if finished.lost != HUNG and len(jobs) > 1:
+            # It may have died of what came before: the suspect gets another chance, alone.
+            return [self._bundle([suspect]), *again]
+        self._record_loss(suspect[0], finished.reason)
+        if self.lost_in_a_row >= GIVE_UP:
+            self.gave_up = f"{GIVE_UP} workers in a row were lost without finishing a job, the last one: {finished.reason}"
+        return again
+
+    def _record_loss(self, key: str, reason: str) -> None:
+        outcome = Outcome(key, ERROR, reason=reason, provenance={"engine": "ase", "finished": time.time()})
+        self.store.append(outcome)

@@ -1,0 +1,400 @@
+"""Broken potentials, each with one realistic bug, and sound ones: the audit of every check and benchmark.
+
+`BROKEN` names each bug and the verification checks that must catch it; `SOUND` holds models that must pass. Each name
+is also a factory of this module: `assay check assay.sabotage:zero_force`. Broken models claim Cu and Au. Units: eV, Å.
+"""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from ase import Atoms, units
+from ase.calculators.calculator import Calculator, compare_atoms, get_calculator_class
+from numpy.typing import NDArray
+
+from assay.sound import Floats, Indices, Names, Pairs, SoundPotential, Values, scatter
+
+
+@dataclass(frozen=True)
+class Sabotage:
+    """A broken model: its name, its bug in one sentence, how to build it, and the checks that must fail."""
+
+    name: str
+    what: str
+    build: Callable[[], Calculator]
+    caught_by: tuple[str, ...]
+
+
+BROKEN: dict[str, Sabotage] = {}
+
+
+def _bug(what: str, *caught_by: str) -> Callable[[type[SoundPotential]], type[SoundPotential]]:
+    """Enter a class in `BROKEN` under its name in lower_snake, with `what` as its docstring."""
+
+    def register(broken: type[SoundPotential]) -> type[SoundPotential]:
+        broken.__doc__ = what
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", broken.__name__).lower()
+        BROKEN[name] = Sabotage(name, what, broken, caught_by)
+        return broken
+
+    return register
+
+
+class _CuAu(SoundPotential):
+    claims = ("Cu", "Au")
+
+
+class _Scaled(_CuAu):
+    factors = (1.0, 1.0, 1.0)  # of energy, forces and stress
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        energy, forces, virial = super().evaluate(atoms)
+        return Values(self.factors[0] * energy, self.factors[1] * forces, self.factors[2] * virial)
+
+
+_KCAL = units.mol / units.kcal  # kcal/mol in one eV
+for _name, _factors, _check, _what in (
+    ("zero_force", (1, 0, 1), "forces_match_energy", "Forces are zero everywhere while the energy is right."),
+    ("constant_energy", (0, 1, 1), "forces_match_energy", "The energy never changes while the forces are right."),
+    ("frozen", (0, 0, 0), "forces_match_energy", "The energy never changes and every force is zero."),
+    ("scaled_forces", (1, 1.001, 1), "forces_match_energy", "Forces are 0.1 % too large."),
+    ("wrong_sign_forces", (1, -1, 1), "forces_match_energy", "Forces are plus the gradient of the energy."),
+    ("wrong_stress_sign", (1, 1, -1), "stress_matches_energy", "The stress has the sign of a pressure."),
+    ("mixed_units", (_KCAL, 1, 1), "forces_match_energy", "The energy comes in kcal/mol, the forces in eV/Å."),
+    ("wrong_units", (_KCAL,) * 3, "", "Energy and forces come in kcal/mol and kcal/mol/Å."),
+    ("too_stiff", (3,) * 3, "", "Energy and forces are three times too large: sound code, wrong physics."),
+    ("too_soft", (1 / 3,) * 3, "", "Energy and forces are three times too small: sound code, wrong physics."),
+):
+    # Pickle finds these classes by name through the module's __getattr__.
+    _bug(_what, *filter(None, [_check]))(type(_name, (_Scaled,), {"factors": _factors, "__module__": __name__}))
+
+
+@_bug("The stress has its yz and xy components swapped.", "stress_matches_energy")
+class StressVoigtOrder(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        energy, forces, w = super().evaluate(atoms)
+        swapped = [[w[0, 0], w[1, 2], w[0, 2]], [w[1, 2], w[1, 1], w[0, 1]], [w[0, 2], w[0, 1], w[2, 2]]]
+        return Values(energy, forces, np.array(swapped))
+
+
+@_bug("Energy and forces carry noise of 1e-4 eV and 1e-4 eV/Å, new at every call.", "deterministic")
+class Noise(_CuAu):
+    sizes = (1e-4, 1e-4)
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        energy, forces, virial = super().evaluate(atoms)
+        noise = np.random.default_rng().standard_normal((len(atoms) + 1, 3))
+        return Values(energy + self.sizes[0] * float(noise[-1, 0]), forces + self.sizes[1] * noise[:-1], virial)
+
+
+@_bug("Energy and forces carry noise of 1e-7 eV and 1e-6 eV/Å, new at every call.", "deterministic")
+class TinyNoise(Noise):
+    sizes = (1e-7, 1e-6)
+
+
+@_bug("Forces have a small part that is no gradient of any energy.", "forces_match_energy", "forces_conservative")
+class NonConservative(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        values = super().evaluate(atoms)
+        (i, j, vector), size = self.pairs(atoms), len(atoms)
+        x2 = (vector * vector).sum(axis=1) / 8.0
+        near, _ = self.radial(x2)
+        crowd = scatter(i, near, size) + scatter(j, near, size)
+        push = (2e-3 * near * x2**2 * (crowd[i] + crowd[j]))[:, None] * vector  # no derivative of `crowd`
+        return values._replace(forces=values.forces + scatter(i, push, size) - scatter(j, push, size))
+
+
+@_bug("Distances along x count 0.1 % more than along y and z.", "rotation_invariance")
+class NotRotationInvariant(_CuAu):
+    def bonds(self, numbers: Indices, pairs: Pairs) -> tuple[float, Floats]:
+        metric = np.array([1.001, 1.0, 1.0])
+        energy, gradient = super().bonds(numbers, pairs._replace(vector=pairs.vector * metric))
+        return energy, gradient * metric
+
+
+@_bug("A uniform field of 0.01 eV/Å pulls every atom down z.", "translation_invariance", "net_force_zero")
+class ExternalField(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        energy, forces, virial = super().evaluate(atoms)
+        field, lever = np.array([0.0, 0.0, 0.01]), atoms.positions.sum(axis=0)
+        return Values(energy + float(lever @ field), forces - field, virial + np.outer(field, lever))
+
+
+@_bug("The energy tells a structure from its mirror image.", "inversion_symmetry")
+class NotInversionSymmetric(_CuAu):
+    def bonds(self, numbers: Indices, pairs: Pairs) -> tuple[float, Floats]:
+        energy, gradient = super().bonds(numbers, pairs)
+        (i, j, vector), size = pairs, len(numbers)
+        x2 = (vector * vector).sum(axis=1) / 8.0
+        g, slope = self.radial(x2)
+        # Each atom adds the triple product of three sums over its neighbours: sum_j g x^2k r_ij with k = 0, 1, 2.
+        arms = [(g * x2**k)[:, None] * vector for k in range(3)]
+        sums = [scatter(i, arm, size) - scatter(j, arm, size) for arm in arms]
+        for k in range(3):
+            lever = 0.01 * np.cross(sums[k - 2], sums[k - 1])  # derivative with respect to sums[k]
+            pull = lever[i] - lever[j]
+            along = 0.25 * (slope * x2**k + k * g * x2 ** max(k - 1, 0)) * (pull * vector).sum(axis=1)
+            gradient = gradient + (g * x2**k)[:, None] * pull + along[:, None] * vector
+        return energy + float((lever * sums[2]).sum()), gradient
+
+
+@_bug("An atom binds 0.1 % more strongly for each place it stands further down the list.", "permutation_symmetry")
+class NotPermutationInvariant(_CuAu):
+    def depths(self, numbers: Indices) -> Floats:
+        return super().depths(numbers) * (1.0 + 0.001 * np.arange(len(numbers)))
+
+
+def _with_pbc(atoms: Atoms, pbc: Sequence[bool] | NDArray[np.bool_]) -> Atoms:
+    copy = atoms.copy()
+    copy.pbc = pbc
+    return copy
+
+
+def _only(pairs: Pairs, keep: NDArray[np.bool_]) -> Pairs:
+    return Pairs(pairs.first[keep], pairs.second[keep], pairs.vector[keep])
+
+
+@_bug("Of all periodic images of a pair only the nearest one counts.", "periodicity_support")
+class MinimumImageOnly(_CuAu):
+    def pairs(self, atoms: Atoms) -> Pairs:
+        found = super().pairs(_with_pbc(atoms, [False] * 3))
+        turns = np.rint(atoms.cell.complete().scaled_positions(found.vector)) * atoms.pbc
+        return found._replace(vector=found.vector - turns @ atoms.cell.array)
+
+
+@_bug("Periodic systems are treated as clusters.", "periodicity_support")
+class IgnoresPbc(_CuAu):
+    def pairs(self, atoms: Atoms) -> Pairs:
+        return super().pairs(_with_pbc(atoms, [False] * 3))
+
+
+@_bug("The third direction is never periodic.", "periodicity_support")
+class IgnoresPbcZ(_CuAu):
+    def pairs(self, atoms: Atoms) -> Pairs:
+        return super().pairs(_with_pbc(atoms, atoms.pbc & [True, True, False]))
+
+
+@_bug("Every direction that has a cell vector is treated as periodic.", "periodicity_support")
+class AlwaysPeriodic(_CuAu):
+    def pairs(self, atoms: Atoms) -> Pairs:
+        return super().pairs(_with_pbc(atoms, atoms.cell.array.any(axis=1)))
+
+
+@_bug("Atoms outside the cell see no periodic images.", "translation_invariance")
+class OutsideCell(_CuAu):
+    def pairs(self, atoms: Atoms) -> Pairs:
+        found, where = super().pairs(atoms), atoms.cell.complete().scaled_positions(atoms.positions)
+        inside = (((where >= 0.0) & (where < 1.0)) | ~atoms.pbc).all(axis=1)
+        direct = atoms.positions[found.second] - atoms.positions[found.first]
+        home = np.abs(found.vector - direct).max(axis=1, initial=0.0) < 1e-6
+        return _only(found, home | (inside[found.first] & inside[found.second]))
+
+
+@_bug("The energy of a pair steps to zero by about 1e-3 eV at its cutoff.", "energy_smooth")
+class DiscontinuousAtCutoff(_CuAu):
+    def radial(self, x2: Floats) -> tuple[Floats, Floats]:
+        g, slope = super().radial(x2)
+        return g * (x2 < 1.8**2), slope * (x2 < 1.8**2)
+
+
+@_bug("The force between two atoms steps to zero by about 1e-2 eV/Å at the cutoff.", "energy_smooth")
+class ForceJumpAtCutoff(_CuAu):
+    def radial(self, x2: Floats) -> tuple[Floats, Floats]:
+        (g, slope), (shift, _) = super().radial(x2), super().radial(np.array(1.78**2))
+        return np.maximum(g - shift, 0.0), slope * (g > shift)
+
+
+@_bug("Only the six nearest neighbours of an atom count, and the energy jumps when their order swaps.", "energy_smooth")
+class NeighbourCap(_CuAu):
+    def pairs(self, atoms: Atoms) -> Pairs:
+        found = super().pairs(atoms)
+        keep, distance = np.zeros(len(found.first), dtype=bool), np.linalg.norm(found.vector, axis=1)
+        for atom in range(len(atoms)):
+            own = np.concatenate([np.flatnonzero(end == atom) for end in (found.first, found.second)])
+            keep[own[np.argsort(distance[own], kind="stable")[:6]]] = True
+        return _only(found, keep)
+
+
+@_bug("Everything is NaN after 500 calls.")
+class NanAfter(_Scaled):
+    calls = 0
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        self.calls += 1
+        self.factors = (1.0 if self.calls <= 500 else np.nan,) * 3
+        return super().evaluate(atoms)
+
+
+@_bug("Everything is NaN for structures that contain Au, which the model claims.", "species_supported")
+class NanForOneSpecies(_Scaled):
+    def evaluate(self, atoms: Atoms) -> Values:
+        self.factors = (np.nan if "Au" in atoms.symbols else 1.0,) * 3
+        return super().evaluate(atoms)
+
+
+@_bug("The model claims Cu, Au and Ag but raises for Ag.", "species_supported")
+class RefusesClaimedSpecies(SoundPotential):
+    claims = ("Cu", "Au", "Ag")
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        if "Ag" in atoms.symbols:
+            raise ValueError("No parameters for 'Ag' were found.")
+        return super().evaluate(atoms)
+
+
+@_bug("Every call raises.", "species_supported")
+class Raises(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        raise RuntimeError("This model always raises.")
+
+
+@_bug("No call ever returns.")
+class Hangs(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        while True:
+            time.sleep(3600.0)
+
+
+@_bug("The first call kills the process, as a kernel short of memory would.")
+class KillsProcess(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().evaluate(atoms)
+
+
+@_bug("Every call keeps 100 kB for as long as the calculator lives.", "memory_stable")
+class MemoryLeak(_CuAu):
+    leak = 100_000  # bytes per call
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        vars(self).setdefault("kept", []).append(b"x" * self.leak)  # written to, so that the memory is really taken
+        return super().evaluate(atoms)
+
+
+@_bug("Every call keeps 4 kB for as long as the calculator lives.", "memory_stable")
+class SlowLeak(MemoryLeak):
+    leak = 4_000
+
+
+@_bug("All calculators share one array of positions, so threads compute each other's structures.", "thread_safe")
+class NotThreadSafe(_CuAu):
+    scratch: ClassVar[dict[str, Floats]] = {}
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        self.scratch["positions"] = atoms.positions.copy()
+        time.sleep(1e-5)  # hands the interpreter to another thread
+        mixed = atoms.copy()
+        mixed.positions = np.resize(self.scratch["positions"], atoms.positions.shape)
+        return super().evaluate(mixed)
+
+
+class _Remembers(_CuAu):
+    seen: Atoms | None = None
+    last: Values | None = None
+
+    def remember(self, atoms: Atoms) -> Values:
+        self.seen, self.last = atoms.copy(), super().evaluate(atoms)
+        return self.last
+
+
+@_bug("An unsupported species raises only at the first call; later the previous values come back.", "deterministic")
+class StaleAfterException(_Remembers):
+    def evaluate(self, atoms: Atoms) -> Values:
+        try:
+            return self.remember(atoms)
+        except ValueError:
+            if self.last is None:
+                raise
+            return self.last
+
+
+@_bug("A result contains 1e-5 of the one before it, like an iteration that starts warm.", "deterministic")
+class HistoryDependent(_Remembers):
+    def evaluate(self, atoms: Atoms) -> Values:
+        old, new = self.last, self.remember(atoms)
+        if old is None or len(old.forces) != len(new.forces):
+            return new
+        forces = new.forces + 1e-5 * (old.forces - new.forces)
+        return Values(new.energy + 1e-5 * (old.energy - new.energy), forces, new.virial)
+
+
+@_bug("Values stay the same until an atom has moved by 1e-3 Å, like a misused neighbour-list skin.", "deterministic")
+class StaleSmallMoves(_Remembers):
+    def evaluate(self, atoms: Atoms) -> Values:
+        if self.last is None or self.seen is None or set(compare_atoms(self.seen, atoms)) - {"positions"}:
+            return self.remember(atoms)
+        moved = np.linalg.norm(atoms.positions - self.seen.positions, axis=1).max(initial=0.0)
+        return self.last if moved < 1e-3 else self.remember(atoms)
+
+
+@_bug("The energy shifts by up to 1e-5 eV per atom with the hash seed of the process.", "deterministic")
+class ProcessDependent(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        values = super().evaluate(atoms)
+        return values._replace(energy=values.energy + 1e-5 * len(atoms) * (hash("Cu") % 2**32) / 2**32)
+
+
+@_bug("The atoms that were passed in come back centred on the origin.", "deterministic")
+class MutatesInput(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        atoms.positions -= atoms.positions.mean(axis=0)
+        return super().evaluate(atoms)
+
+
+class SinglePrecision(_CuAu):
+    """A sound model evaluated in float32."""
+
+    dtype = np.float32
+
+
+class Oracle(Calculator):
+    """Returns the reference energy (eV) and forces (eV/Å) of the structures it was given, and knows no others."""
+
+    implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012
+
+    def __init__(self, structures: Sequence[Atoms], energies: Sequence[float], forces: Sequence[Floats]) -> None:
+        super().__init__()
+        entries = zip(map(_fingerprint, structures), energies, forces, strict=True)
+        self.known = {key: (float(energy), np.array(force)) for key, energy, force in entries}
+
+    def calculate(self, atoms: Atoms | None = None, properties: Names = (), system_changes: Names = ()) -> None:
+        """Look the structure up."""
+        self.atoms = (self.atoms if atoms is None else atoms).copy()
+        if (key := _fingerprint(self.atoms)) not in self.known:
+            raise ValueError(f"The oracle has no reference for this '{self.atoms.symbols}': ask for one it was given.")
+        energy, forces = self.known[key]
+        self.results = {"energy": energy, "free_energy": energy, "forces": forces.copy()}
+
+
+def _fingerprint(atoms: Atoms) -> tuple[bytes, ...]:
+    """Numbers, positions to 1e-8 Å, and periodic cell vectors: what makes two structures the same."""
+    lengths = (atoms.positions, atoms.cell.array * atoms.pbc[:, None])
+    return atoms.numbers.tobytes(), *(np.rint(length * 1e8).astype(np.int64).tobytes() for length in lengths)
+
+
+def _emt() -> Calculator:
+    return get_calculator_class("emt")()
+
+
+def _lj() -> Calculator:
+    return get_calculator_class("lj")(sigma=2.3, epsilon=0.4, rc=6.0, ro=4.0, smooth=True)
+
+
+_emt.claims = _lj.claims = _CuAu.claims  # type: ignore[attr-defined]
+SOUND: dict[str, Callable[[], Calculator]] = {
+    "sound": SoundPotential,
+    "single_precision": SinglePrecision,
+    "emt": _emt,
+    "lennard_jones": _lj,
+}
+
+
+def __getattr__(name: str) -> Callable[[], Calculator]:
+    if name in BROKEN or name in SOUND:
+        return BROKEN[name].build if name in BROKEN else SOUND[name]
+    raise AttributeError(f"There is no model '{name}' in assay.sabotage: see BROKEN and SOUND.")

@@ -1,0 +1,129 @@
+"""The results folder: append-only lines that survive being killed, read by everything that scores or reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay import codec
+from assay.benchmark import Case
+from assay.errors import AssayError
+from assay.outcome import Outcome
+
+
+@dataclass
+class Store:
+    """One model's folder. Each process appends to a file of its own, so no locks are needed."""
+
+    folder: Path
+    warnings: list[str] = field(default_factory=list)
+    _writer: Path | None = None
+
+    @classmethod
+    def create(cls, root: Path, model_folder: str) -> Store:
+        """Open the folder of a model below `root`, making it if need be."""
+        folder = root / model_folder
+        try:
+            (folder / "outcomes").mkdir(parents=True, exist_ok=True)
+            (folder / "cases").mkdir(exist_ok=True)
+        except OSError as error:
+            raise AssayError(
+                f"the results folder '{folder}' cannot be made ({error.strerror}); choose another with -o"
+            ) from error
+        return cls(folder)
+
+    def append(self, outcome: Outcome) -> None:
+        """Write one finished job as one whole line and push it to the disk."""
+        if self._writer is None:
+            self._writer = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
+        line = codec.dumps(outcome.as_dict()) + "\n"
+        with self._writer.open("a", encoding="utf-8") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Every finished job by its key; the newest line wins, and an unfinished line is passed over and reported."""
+        found: dict[str, Outcome] = {}
+        ages: dict[str, float] = {}
+        self.warnings.clear()
+        for outcome in self._lines():
+            age = outcome.provenance.get("finished", 0.0)
+            when = float(age) if isinstance(age, int | float) else 0.0
+            if when >= ages.get(outcome.key, -1.0):
+                found[outcome.key], ages[outcome.key] = outcome, when
+        return found
+
+    def _lines(self) -> Iterator[Outcome]:
+        for path in sorted((self.folder / "outcomes").glob("*.jsonl")):
+            for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+                try:
+                    data = codec.loads(line.decode("utf-8"))
+                    yield Outcome(**data)  # type: ignore[arg-type]
+                except (ValueError, TypeError):
+                    self.warnings.append(f"{path.name} line {number} is torn or damaged and was passed over")
+
+    def write_model(self, description: Mapping[str, object]) -> None:
+        """Keep what the model claims and what was found out about it."""
+        _write_atomically(self.folder / "model.json", json.dumps(codec.plain(description), indent=1, allow_nan=False))
+
+    def read_model(self) -> dict[str, object]:
+        """What `write_model` kept; an empty table when nothing was."""
+        path = self.folder / "model.json"
+        if not path.is_file():
+            return {}
+        return _read_table(path)
+
+    def write_cases(self, benchmark: str, version: int, cases: Iterable[Case], keys: Mapping[str, dict[str, str]]) -> None:
+        """Keep case ids, job keys and references, so that scoring needs neither the model nor the data."""
+        rows = [
+            {"id": c.id, "keys": keys[c.id], "context": dict(c.context), "unsupported": c.unsupported, "note": c.note}
+            for c in cases
+        ]
+        text = codec.dumps({"benchmark": benchmark, "version": version, "cases": rows})
+        _write_atomically(self.folder / "cases" / f"{benchmark}.json", text)
+
+    def benchmarks(self) -> list[str]:
+        """Names of the benchmarks that have cases here."""
+        return sorted(path.stem for path in (self.folder / "cases").glob("*.json"))
+
+    def read_cases(self, benchmark: str) -> tuple[int, list[tuple[Case, dict[str, str]]]]:
+        """The version and the cases of a benchmark with the keys of their jobs."""
+        data = _read_table(self.folder / "cases" / f"{benchmark}.json")
+        rows = data["cases"]
+        if not isinstance(rows, list):
+            raise AssayError(f"'{self.folder / 'cases' / benchmark}.json' has no list of cases; run the benchmark again")
+        return int(str(data["version"])), [
+            (Case(row["id"], {}, row["context"], row["unsupported"], row["note"]), row["keys"]) for row in rows
+        ]
+
+
+def open_stores(root: Path) -> list[Store]:
+    """The stores of every model in a results folder (or the one store, if the folder of one model is given)."""
+    if (root / "outcomes").is_dir():
+        return [Store(root)]
+    stores = [Store(path.parent) for path in sorted(root.glob("*/outcomes")) if path.is_dir()]
+    if not stores:
+        raise AssayError(f"'{root}' holds no results; give the folder that 'assay run' wrote (-o, default 'results')")
+    return stores
+
+
+def _read_table(path: Path) -> dict[str, object]:
+    try:
+        data = codec.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AssayError(f"'{path}' cannot be read ({error}); delete it and run the benchmark again") from error
+    if not isinstance(data, dict):
+        raise AssayError(f"'{path}' is not a JSON table; delete it and run the benchmark again")
+    return data
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    """Replace a file in one step, so that a reader or a power cut never sees half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)

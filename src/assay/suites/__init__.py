@@ -1,0 +1,79 @@
+"""Suites: which benchmarks a run takes, with which settings. Each is a TOML file in this folder."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+
+from assay.benchmark import Benchmark, find_benchmarks, registered_benchmarks
+from assay.errors import AssayError
+from assay.naming import did_you_mean
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named choice of benchmarks; `settings` change the fields of single benchmarks."""
+
+    name: str
+    description: str
+    benchmarks: tuple[str, ...]
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def build(self) -> list[Benchmark]:
+        """The benchmarks themselves, with the suite's settings."""
+        known = registered_benchmarks()
+        return [self._build(known[name]) for name in find_benchmarks(self.benchmarks)]
+
+    def _build(self, kind: type[Benchmark]) -> Benchmark:
+        chosen = {k: tuple(v) if isinstance(v, list) else v for k, v in self.settings.get(kind.name, {}).items()}
+        unknown = set(chosen) - set(kind.__dataclass_fields__)
+        if unknown:
+            wrong = sorted(unknown)[0]
+            hint = did_you_mean(wrong, kind.__dataclass_fields__)
+            raise AssayError(f"suite '{self.name}' sets '{wrong}', which benchmark '{kind.name}' does not have{hint}")
+        return kind(**chosen)
+
+
+def suite_names() -> list[str]:
+    """Names of the suites that come with Assay."""
+    files = resources.files(__name__).iterdir()
+    return sorted(item.name.removesuffix(".toml") for item in files if item.name.endswith(".toml"))
+
+
+def load_suite(name: str) -> Suite:
+    """A suite by name, or from a TOML file of the user's."""
+    if name.endswith(".toml"):
+        path = Path(name)
+        if not path.is_file():
+            raise AssayError(f"there is no suite file '{name}'; give an existing TOML file or one of {suite_names()}")
+        text = path.read_text(encoding="utf-8")
+    elif name in suite_names():
+        text = (resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8")
+    else:
+        hint = did_you_mean(name, suite_names())
+        raise AssayError(f"there is no suite '{name}'{hint}; 'assay list suites' shows the names")
+    return _parse(name, text)
+
+
+def _parse(name: str, text: str) -> Suite:
+    try:
+        data = tomllib.loads(text)
+        return Suite(
+            str(data.get("name", name)),
+            str(data.get("description", "")),
+            tuple(str(item) for item in data["benchmarks"]),
+            data.get("settings", {}),
+        )
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise AssayError(f"suite '{name}' cannot be read ({error}); it needs a list 'benchmarks'") from error
+
+
+def choose_suite(name: str, benchmarks: tuple[str, ...] = ()) -> Suite:
+    """A suite, or only some benchmarks of it; benchmarks outside of the suite run with their own defaults."""
+    suite = load_suite(name)
+    if not benchmarks:
+        return suite
+    return Suite(suite.name, suite.description, tuple(find_benchmarks(benchmarks)), suite.settings)

@@ -1,0 +1,302 @@
+"""What a model claims and what it turns out to do: elements, spacing, precision, noise. Made before any benchmark.
+
+A survey is itself made of jobs, so it is resumed, protected and kept like everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from assay.configurations import TOUCHING, boxed, cluster, crystal, dimer, radius, symbol
+from assay.errors import AssayError
+from assay.jobs import Probe, SinglePoints
+from assay.model import PERIODIC_PATTERNS, ModelCard, claims_card
+from assay.outcome import ERROR, OK, Outcome
+from assay.run import Runner
+from assay.structure import Structure
+
+HEAVIEST = 118
+EVERY_SPECIES = 12
+"""Models of up to this many species are checked on all of them; of others a sample is taken, unless all are asked for."""
+
+SAMPLE = ("H", "C", "N", "O", "F", "Na", "Si", "S", "Cl", "Cu", "Ag", "Au")
+"""The sample: one or more of every block and bonding type; gaps are filled evenly from what the model has."""
+
+MIXED_SPECIES = 6
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One kind of test structure: a species, or the mixture, with the spacing at which this model feels it."""
+
+    label: str
+    numbers: tuple[int, ...]
+    cluster_factor: float | None
+    crystal_factor: float | None
+    largest_force: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The model as found. Energies in eV, forces in eV/Å."""
+
+    card: ModelCard
+    answered: tuple[int, ...] = ()
+    refused: Mapping[int, str] = field(default_factory=dict)
+    lost: Mapping[int, str] = field(default_factory=dict)
+    subjects: tuple[Subject, ...] = ()
+    pbc: tuple[str, ...] = ()
+    stress: bool = False
+    precision: str = "float64"
+    noise_energy: float = 0.0
+    noise_force: float = 0.0
+    seconds_per_call: float = 0.02
+    contact_error: str = ""
+
+    @property
+    def species(self) -> tuple[int, ...]:
+        """Atomic numbers that the model claims, or, where it claims nothing, those that it answered."""
+        return self.card.elements if self.card.elements is not None else self.answered
+
+    @property
+    def periodic_patterns(self) -> tuple[str, ...]:
+        """Patterns with at least one periodic direction that the model claims or turned out to answer."""
+        return tuple(p for p in PERIODIC_PATTERNS if p in self.pbc)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the user should know about claims that do not hold."""
+        notes = list(self.card.notes)
+        if self.card.elements is not None:
+            claimed = set(self.card.elements)
+            beyond = [z for z in self.answered if z not in claimed]
+            below = [z for z in self.card.elements if z in self.refused]
+            if beyond:
+                notes.append(f"answers for elements outside its claim: {_symbols(beyond)}")
+            if below:
+                notes.append(f"refuses elements inside its claim: {_symbols(below)}")
+        if self.lost:
+            notes.append(f"worker lost while asking for: {_symbols(sorted(self.lost))}")
+        return notes
+
+    def clusters(self, variant: int = 0) -> list[tuple[str, Structure]]:
+        """A distorted cluster for each subject, boxed for models that only know periodic systems."""
+        found = []
+        for subject in self.subjects:
+            if subject.cluster_factor is not None:
+                body = cluster(subject.numbers, subject.cluster_factor, variant=variant)
+                found.append((subject.label, body if self._free else boxed(body)))
+        return found
+
+    def crystals(self, pattern: str = "TTT", variant: int = 0) -> list[tuple[str, Structure]]:
+        """A distorted periodic cell for each subject; none if the pattern is not claimed."""
+        return [
+            (subject.label, crystal(subject.numbers, subject.crystal_factor, pattern, variant))
+            for subject in self.subjects
+            if subject.crystal_factor is not None and pattern in self.pbc
+        ]
+
+    @property
+    def _free(self) -> bool:
+        return "FFF" in self.pbc
+
+    def describe(self) -> dict[str, object]:
+        """Plain data for `model.json`."""
+        return {
+            "answered": _symbols(self.answered).split(),
+            "refused": {symbol(z): reason for z, reason in self.refused.items()},
+            "lost": {symbol(z): reason for z, reason in self.lost.items()},
+            "checked": [s.label for s in self.subjects],
+            "pbc": list(self.pbc),
+            "stress": self.stress,
+            "precision": self.precision,
+            "noise_energy_eV": self.noise_energy,
+            "noise_force_eV_per_A": self.noise_force,
+            "seconds_per_call": self.seconds_per_call,
+            "remarks": self.remarks,
+        }
+
+
+def _symbols(numbers: Sequence[int]) -> str:
+    return " ".join(symbol(z) for z in numbers)
+
+
+def make_survey(runner: Runner, all_species: bool = False, elements: Sequence[int] | None = None) -> Survey:
+    """Ask the model, in four waves: is it there, which elements, at what spacing, how repeatable."""
+    survey = _contact(runner, replace(runner.model.card, elements=tuple(elements)) if elements else runner.model.card)
+    if survey.contact_error:
+        return survey
+    survey = _elements(runner, survey)
+    survey = _spacings(runner, survey, all_species)
+    return _noise(runner, survey)
+
+
+def contact_job(card: ModelCard) -> Probe:
+    """The first question: two atoms that touch, of a few common elements or of those claimed."""
+    numbers = (card.elements or (1, 29, 6, 18, 79))[:5]
+    pairs = [dimer(z, z) for z in numbers]
+    if card.pbc is None or "FFF" not in card.pbc:
+        pairs += [boxed(pair) for pair in pairs[:2]]
+    return Probe("contact", tuple(pairs), force_calls=len(pairs))
+
+
+def _contact(runner: Runner, card: ModelCard) -> Survey:
+    job = contact_job(card)
+    runner.complete([job], "first contact", deadline=4.0 * runner.timeout)
+    outcome = runner.known.get(runner.key(job))
+    if outcome is None or outcome.status != OK:
+        reason = outcome.reason if outcome is not None else runner.gave_up
+        if "cannot be built" in reason or "not an ASE calculator" in reason:
+            raise AssayError(reason.removeprefix("AssayError: "))
+        return Survey(card, contact_error=reason or "no answer")
+    runner.load_seconds = _wall(outcome)
+    claims = outcome.values.get("claims")
+    if claims is not None and card.elements is None:
+        card = claims_card(card.name, claims)
+    return Survey(card, stress=bool(outcome.values["stress"]))
+
+
+def _wall(outcome: Outcome) -> float:
+    times = [outcome.provenance.get(name, 0.0) for name in ("started", "finished")]
+    start, end = (float(t) if isinstance(t, int | float) else 0.0 for t in times)
+    return max(end - start, 0.0)
+
+
+def element_job(number: int, card: ModelCard) -> SinglePoints:
+    """One atom and two atoms of an element, in the open and, unless the model claims no periodicity, in a box."""
+    open_ones = (Structure.build([number], [[0.0, 0.0, 0.0]]), dimer(number, number))
+    if card.pbc is not None and not set(card.pbc) - {"FFF"}:
+        return SinglePoints(open_ones)
+    return SinglePoints((*open_ones, boxed(open_ones[1])))
+
+
+def _elements(runner: Runner, survey: Survey) -> Survey:
+    jobs = {z: element_job(z, survey.card) for z in range(1, HEAVIEST + 1)}
+    runner.complete(jobs.values(), "elements")
+    answered, refused, lost, patterns = [], {}, {}, {"FFF": 0, "TTT": 0}
+    calls, seconds = 0, 0.0
+    for z, job in jobs.items():
+        outcome = runner.known.get(runner.key(job))
+        if outcome is None or outcome.status == ERROR:
+            lost[z] = outcome.reason if outcome is not None else runner.gave_up
+            continue
+        points = outcome.points()
+        calls, seconds = calls + len(points), seconds + _wall(outcome)
+        pairs = points[1:]
+        if any(p.ok for p in points):
+            answered.append(z)
+            for name, point in zip(("FFF", "TTT"), pairs, strict=False):
+                patterns[name] += point.ok
+        else:
+            refused[z] = pairs[0].reason
+    claimed = survey.card.pbc
+    found = [name for name, count in patterns.items() if 2 * count > len(answered)]
+    pbc = claimed if claimed is not None else tuple([*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ())])
+    runner.pace = max(seconds / max(calls, 1), 1e-4)
+    return replace(
+        survey, answered=tuple(answered), refused=refused, lost=lost, pbc=pbc, seconds_per_call=runner.pace
+    )
+
+
+def sample_species(available: Sequence[int], all_species: bool) -> list[int]:
+    """The species to check: all if they are few or if asked for, else a sample over the periodic table."""
+    if all_species or len(available) <= EVERY_SPECIES:
+        return list(available)
+    chosen = [z for z in available if symbol(z) in SAMPLE]
+    rest = [z for z in available if z not in chosen]
+    gaps = EVERY_SPECIES - len(chosen)
+    if gaps > 0 and rest:
+        places = np.linspace(0, len(rest) - 1, min(gaps, len(rest)))
+        chosen += sorted({rest[round(p)] for p in places})
+    return sorted(chosen)
+
+
+def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
+    usable = [z for z in survey.species if z in survey.answered]
+    chosen = sample_species(usable, all_species)
+    kinds = [(z,) for z in chosen]
+    if len(chosen) > 1:
+        kinds.append(tuple(_spread(chosen, MIXED_SPECIES)))
+    jobs = {kind: _spacing_job(kind, survey) for kind in kinds}
+    runner.complete(jobs.values(), "spacings")
+    subjects, timing = [], []
+    for kind, job in jobs.items():
+        outcome = runner.known.get(runner.key(job))
+        subjects.append(_subject(kind, outcome, "FFF" in survey.pbc or "TTT" in survey.pbc, bool(survey.periodic_patterns)))
+        if outcome is not None and outcome.status == OK:
+            timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
+    if timing:
+        runner.pace = max(float(np.mean(timing)), 1e-4)
+    return replace(survey, subjects=tuple(subjects), seconds_per_call=runner.pace)
+
+
+def _spread(chosen: Sequence[int], count: int) -> list[int]:
+    """`count` of the chosen species, evenly from light to heavy."""
+    places = np.linspace(0, len(chosen) - 1, min(count, len(chosen)))
+    return [chosen[round(p)] for p in places]
+
+
+def _spacing_job(kind: tuple[int, ...], survey: Survey) -> Probe:
+    body = cluster(kind)
+    structures = [body if "FFF" in survey.pbc else boxed(body)]
+    if survey.periodic_patterns:
+        structures.append(crystal(kind, pbc=survey.periodic_patterns[0]))
+    return Probe("spacing", tuple(structures), force_calls=4 * len(structures))
+
+
+def _rows(outcome: Outcome) -> list[Mapping[str, object]]:
+    rows = outcome.values.get("rows", [])
+    return list(rows) if isinstance(rows, list) else []
+
+
+def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, has_crystal: bool) -> Subject:
+    label = symbol(kind[0]) if len(kind) == 1 else "".join(symbol(z) for z in kind)
+    rows = _rows(outcome) if outcome is not None and outcome.status == OK else []
+    factors = [float(row["factor"]) if row["max_force"] is not None else None for row in rows]  # type: ignore[arg-type]
+    forces = [float(row["max_force"]) for row in rows if row["max_force"] is not None]  # type: ignore[arg-type]
+    reason = next((str(row["reason"]) for row in rows if row["reason"]), "" if rows else "the worker was lost")
+    return Subject(
+        label,
+        kind,
+        factors[0] if factors and has_cluster else None,
+        factors[1] if len(factors) > 1 and has_crystal else None,
+        max(forces, default=None),
+        reason,
+    )
+
+
+def repeats_job(survey: Survey) -> Probe | None:
+    """The question whose answer is the noise floor; the check `deterministic` asks the same one."""
+    structures = [s for _, s in survey.clusters()] + [s for _, s in survey.crystals(*survey.periodic_patterns[:1])]
+    return Probe("repeats", tuple(structures), force_calls=18 * len(structures)) if structures else None
+
+
+def subject_labels(survey: Survey) -> list[str]:
+    """Names of the structures of `repeats_job`, in its order."""
+    crystals = [f"{label}-{p}" for p in survey.periodic_patterns[:1] for label, _ in survey.crystals(p)]
+    return [label for label, _ in survey.clusters()] + crystals
+
+
+def _noise(runner: Runner, survey: Survey) -> Survey:
+    job = repeats_job(survey)
+    if job is None:
+        return survey
+    runner.complete([job], "noise floor")
+    outcome = runner.known.get(runner.key(job))
+    if outcome is None or outcome.status != OK:
+        return survey
+    tests = outcome.values["tests"]
+    single = bool(outcome.values["single_precision"])
+    energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))  # type: ignore[index]
+    force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))  # type: ignore[index]
+    return replace(survey, noise_energy=energy, noise_force=force, precision="float32" if single else "float64")
+
+
+def touching(first: int, second: int, survey: Survey) -> float:
+    """The distance (Å) at which two species touch for this model."""
+    factors = {s.numbers[0]: s.cluster_factor or 1.0 for s in survey.subjects if len(s.numbers) == 1}
+    return TOUCHING * (radius(first) * factors.get(first, 1.0) + radius(second) * factors.get(second, 1.0))
