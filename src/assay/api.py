@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from assay.results import ModelResult, read_results
 from assay.run import TIMEOUT, Progress, Runner, silent
 from assay.store import Store
 from assay.suites import Suite, choose_suite
-from assay.survey import make_survey
+from assay.survey import Survey, make_survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,10 +134,18 @@ def dry_run(model: object, suite: str, benchmarks: Sequence[str], output: str | 
         return _prepare(runner, wanted, settings)
 
 
+def surveyed(model: object, output: str | Path, settings: Settings) -> Survey:
+    """What is known of a model; asks it only what the store does not know yet."""
+    with _session(load_model(model), output, settings) as runner:
+        return make_survey(runner, settings.all_species, settings.elements)
+
+
 def _settings(given: dict[str, object]) -> Settings:
     unknown = set(given) - set(Settings.__dataclass_fields__)
     if unknown:
-        raise AssayError(f"there is no setting '{sorted(unknown)[0]}'; there are {', '.join(Settings.__dataclass_fields__)}")
+        raise AssayError(
+            f"there is no setting '{sorted(unknown)[0]}'; there are {', '.join(Settings.__dataclass_fields__)}"
+        )
     return replace(Settings(), **given)  # type: ignore[arg-type]
 
 
@@ -168,5 +176,3 @@ def _temporary() -> Iterator[Path]:
 
 def _kept(output: str | Path | None, runner: Runner) -> Path | None:
     return runner.store.folder if output is not None else None
-
-

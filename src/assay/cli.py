@@ -82,7 +82,9 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     parser = _command(commands, "run", "run a suite of benchmarks on one or more models", run)
     parser.add_argument("models", nargs="+", metavar="MODEL")
     parser.add_argument("-s", "--suite", default="smoke", help="suite name or TOML file (default: smoke)")
-    parser.add_argument("-b", "--benchmark", action="append", default=[], help="only this benchmark or category; repeatable")
+    parser.add_argument(
+        "-b", "--benchmark", action="append", default=[], help="only this benchmark or category; repeatable"
+    )
     _add_running(parser)
 
 
@@ -92,15 +94,21 @@ def _add_check(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("-b", "--benchmark", action="append", default=[], help="only this check; repeatable")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the checks as a JUnit XML file")
     parser.add_argument("--text", action="store_true", help="print a long text report, configuration by configuration")
-    parser.add_argument("--write-configs", type=Path, metavar="DIR", help="write the test structures as extended XYZ files")
+    parser.add_argument(
+        "--write-configs", type=Path, metavar="DIR", help="write the test structures as extended XYZ files"
+    )
     _add_running(parser)
 
 
 def _add_running(parser: Parser) -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("results"), help="results folder (default: results)")
-    parser.add_argument("-j", "--jobs", type=_count, default=None, metavar="N", help="worker processes (default: all cores)")
+    parser.add_argument(
+        "-j", "--jobs", type=_count, default=None, metavar="N", help="worker processes (default: all cores)"
+    )
     parser.add_argument("--limit", type=_positive, metavar="N", help="at most N cases of each benchmark")
-    parser.add_argument("--timeout", type=_seconds, metavar="S", help="grace in seconds before a job counts as hung (30)")
+    parser.add_argument(
+        "--timeout", type=_seconds, metavar="S", help="grace in seconds before a job counts as hung (30)"
+    )
     parser.add_argument("--all-species", action="store_true", help="take every species, not a sample")
     parser.add_argument("--elements", metavar="X,Y", help="the elements that the model claims, for example Cu,Au")
     parser.add_argument("--dry-run", action="store_true", help="survey the model, say what would be computed, stop")
@@ -300,7 +308,9 @@ def _show_run(reports: Sequence[Report], options: argparse.Namespace) -> None:
         if report.result.verdicts:
             print_checks(report.result, console)
     print_scores([r.result for r in reports], reports[0].suite.name, console)
-    console.print(f"results are in '{options.output}'; 'assay score {options.output}' reads them again", highlight=False)
+    console.print(
+        f"results are in '{options.output}'; 'assay score {options.output}' reads them again", highlight=False
+    )
 
 
 def _show_checks(report: Report) -> None:

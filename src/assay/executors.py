@@ -129,4 +129,3 @@ def open_executor(model: Model, store: Store, workers: int) -> Iterator[Executor
         yield executor
     finally:
         executor.stop()
-

@@ -149,7 +149,9 @@ def load_model(source: object) -> Model:
     if source.endswith(".py"):
         raise AssayError(f"'{source}' names a file but no factory in it; write '{source}:FACTORY'")
     hint = did_you_mean(source, [*names])
-    raise AssayError(f"there is no model '{source}'{hint}; 'assay list models' shows the names, or give file.py:factory")
+    raise AssayError(
+        f"there is no model '{source}'{hint}; 'assay list models' shows the names, or give file.py:factory"
+    )
 
 
 def _from_factory(spec: str) -> Model:
@@ -171,9 +173,19 @@ def _from_factory(spec: str) -> Model:
     version = package_version(top) if top else ""
     card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
     fingerprint = digest(shown, source, version, package_version("ase"))
-    extras = {key: getattr(factory, key, None) for key in ("build_batch", "build_in_units")}
+    return _model(card, fingerprint, factory, reference)
+
+
+def _model(card: ModelCard, fingerprint: str, factory: object, reference: ModelReference | None) -> Model:
+    """A model of a factory or calculator, with the other builders if it carries them as attributes."""
     return Model(
-        card, fingerprint, _builder(factory, spec), reference, unit_sets=tuple(getattr(factory, "unit_sets", ())), **extras
+        card,
+        fingerprint,
+        _builder(factory, card.name),
+        reference,
+        getattr(factory, "build_batch", None),
+        tuple(getattr(factory, "unit_sets", ())),
+        getattr(factory, "build_in_units", None),
     )
 
 
@@ -245,13 +257,15 @@ def from_object(source: object) -> Model:
     """A model from a live calculator, or from a function or class that makes one."""
     is_calculator = hasattr(source, "get_potential_energy") and not isinstance(source, type)
     if not is_calculator and not callable(source):
-        raise AssayError(f"a {type(source).__name__} is neither a model name, nor an ASE calculator, nor a factory of one")
+        raise AssayError(
+            f"a {type(source).__name__} is neither a model name, nor an ASE calculator, nor a factory of one"
+        )
     label = type(source).__name__ if is_calculator else getattr(source, "__name__", type(source).__name__)
     card = claims_card(label, getattr(source, "claims", None))
     payload = _pickled(source)
     if payload is None:
-        return Model(card, digest(label, repr(id(source))), _builder(source, label), None)
-    return Model(card, digest(label, payload), _builder(source, label), ModelReference(label, payload))
+        return _model(card, digest(label, repr(id(source))), source, None)
+    return _model(card, digest(label, payload), source, ModelReference(label, payload))
 
 
 def _pickled(source: object) -> bytes | None:
@@ -287,4 +301,4 @@ def _from_payload(reference: ModelReference) -> Model:
 
     source = cloudpickle.loads(reference.payload)
     card = claims_card(reference.spec, getattr(source, "claims", None))
-    return Model(card, "", _builder(source, reference.spec), reference)
+    return _model(card, "", source, reference)

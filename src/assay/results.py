@@ -12,7 +12,6 @@ from assay.score import combine, mean_score
 from assay.store import Store
 from assay.suites import Suite
 
-
 NOT_RUN = "not run"
 
 
@@ -117,4 +116,3 @@ def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: d
         return benchmark.observe(case, found)
     except Exception as error:  # a bug of ours in one case must not lose the others
         return Observation(case.id, ERROR, reason=f"observing failed: {type(error).__name__}: {error}")
-

@@ -112,7 +112,9 @@ class Runner:
             return [self._bundle([suspect]), *again]
         self._record_loss(suspect[0], finished.reason)
         if self.lost_in_a_row >= GIVE_UP:
-            self.gave_up = f"{GIVE_UP} workers in a row were lost without finishing a job, the last one: {finished.reason}"
+            self.gave_up = (
+                f"{GIVE_UP} workers in a row were lost without finishing a job, the last one: {finished.reason}"
+            )
         return again
 
     def _record_loss(self, key: str, reason: str) -> None:

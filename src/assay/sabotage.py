@@ -17,7 +17,8 @@ from ase import Atoms, units
 from ase.calculators.calculator import Calculator, compare_atoms, get_calculator_class
 from numpy.typing import NDArray
 
-from assay.sound import Floats, Indices, Names, Pairs, SoundPotential, Values, scatter
+from assay.sound import Floats, Indices, Pairs, SoundPotential, Values, scatter
+from assay.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -352,29 +353,51 @@ class SinglePrecision(_CuAu):
     dtype = np.float32
 
 
-class Oracle(Calculator):
-    """Returns the reference energy (eV) and forces (eV/Å) of the structures it was given, and knows no others."""
+@_bug("Asked to work in nm, the model forgets to convert its cutoff and works in Å.", "unit_conversion")
+class WrongUnitConversion(_CuAu):
+    unit_sets = ("A", "nm")
 
-    implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012
-
-    def __init__(self, structures: Sequence[Atoms], energies: Sequence[float], forces: Sequence[Floats]) -> None:
-        super().__init__()
-        entries = zip(map(_fingerprint, structures), energies, forces, strict=True)
-        self.known = {key: (float(energy), np.array(force)) for key, energy, force in entries}
-
-    def calculate(self, atoms: Atoms | None = None, properties: Names = (), system_changes: Names = ()) -> None:
-        """Look the structure up."""
-        self.atoms = (self.atoms if atoms is None else atoms).copy()
-        if (key := _fingerprint(self.atoms)) not in self.known:
-            raise ValueError(f"The oracle has no reference for this '{self.atoms.symbols}': ask for one it was given.")
-        energy, forces = self.known[key]
-        self.results = {"energy": energy, "free_energy": energy, "forces": forces.copy()}
+    @staticmethod
+    def build_in_units(unit_set: str) -> Calculator:
+        return _Squeezed() if unit_set == "nm" else _CuAu()
 
 
-def _fingerprint(atoms: Atoms) -> tuple[bytes, ...]:
-    """Numbers, positions to 1e-8 Å, and periodic cell vectors: what makes two structures the same."""
-    lengths = (atoms.positions, atoms.cell.array * atoms.pbc[:, None])
-    return atoms.numbers.tobytes(), *(np.rint(length * 1e8).astype(np.int64).tobytes() for length in lengths)
+class _Squeezed(_CuAu):
+    def radial(self, x2: Floats) -> tuple[Floats, Floats]:
+        g, slope = super().radial(1.02 * x2)
+        return g, 1.02 * slope
+
+
+@_bug("In a batch each structure gets the forces of the one before it, if that has as many atoms.", "batch_consistent")
+class BatchMixesStructures(_CuAu):
+    @staticmethod
+    def build_batch() -> "_MixedBatch":
+        return _MixedBatch()
+
+
+class _MixedBatch:
+    def evaluate(self, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
+        calculator, last = _CuAu(), np.zeros((0, 3))
+        results = []
+        for structure in structures:
+            energy, forces, _ = calculator.evaluate(structure.to_atoms())
+            results.append((energy, last if len(last) == len(forces) else forces))
+            last = forces
+        return results
+
+
+class SoundBatch(_CuAu):
+    """A sound model whose batch gives what it gives alone."""
+
+    @staticmethod
+    def build_batch() -> "_Batch":
+        return _Batch()
+
+
+class _Batch:
+    def evaluate(self, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
+        calculator = _CuAu()
+        return [calculator.evaluate(structure.to_atoms())[:2] for structure in structures]
 
 
 def _emt() -> Calculator:
@@ -389,6 +412,7 @@ _emt.claims = _lj.claims = _CuAu.claims  # type: ignore[attr-defined]
 SOUND: dict[str, Callable[[], Calculator]] = {
     "sound": SoundPotential,
     "single_precision": SinglePrecision,
+    "sound_batch": SoundBatch,
     "emt": _emt,
     "lennard_jones": _lj,
 }

@@ -178,3 +178,28 @@ def _half_of_images(counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Lattice points up to +-counts without the origin, one of each pair n and -n."""
     grid = np.indices([2 * count + 1 for count in counts]).reshape(len(counts), -1).T - np.array(counts)
     return grid[len(grid) // 2 + 1 :]
+
+
+class Oracle(Calculator):
+    """Returns the reference energy (eV) and forces (eV/Å) of the structures it was given, and knows no others."""
+
+    implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012
+
+    def __init__(self, structures: Sequence[Atoms], energies: Sequence[float], forces: Sequence[Floats]) -> None:
+        super().__init__()
+        entries = zip(map(_fingerprint, structures), energies, forces, strict=True)
+        self.known = {key: (float(energy), np.array(force)) for key, energy, force in entries}
+
+    def calculate(self, atoms: Atoms | None = None, properties: Names = (), system_changes: Names = ()) -> None:
+        """Look the structure up."""
+        self.atoms = (self.atoms if atoms is None else atoms).copy()
+        if (key := _fingerprint(self.atoms)) not in self.known:
+            raise ValueError(f"The oracle has no reference for this '{self.atoms.symbols}': ask for one it was given.")
+        energy, forces = self.known[key]
+        self.results = {"energy": energy, "free_energy": energy, "forces": forces.copy()}
+
+
+def _fingerprint(atoms: Atoms) -> tuple[bytes, ...]:
+    """Numbers, positions to 1e-8 Å, and periodic cell vectors: what makes two structures the same."""
+    lengths = (atoms.positions, atoms.cell.array * atoms.pbc[:, None])
+    return atoms.numbers.tobytes(), *(np.rint(length * 1e8).astype(np.int64).tobytes() for length in lengths)

@@ -78,7 +78,9 @@ class Store:
             return {}
         return _read_table(path)
 
-    def write_cases(self, benchmark: str, version: int, cases: Iterable[Case], keys: Mapping[str, dict[str, str]]) -> None:
+    def write_cases(
+        self, benchmark: str, version: int, cases: Iterable[Case], keys: Mapping[str, dict[str, str]]
+    ) -> None:
         """Keep case ids, job keys and references, so that scoring needs neither the model nor the data."""
         rows = [
             {"id": c.id, "keys": keys[c.id], "context": dict(c.context), "unsupported": c.unsupported, "note": c.note}
@@ -96,7 +98,9 @@ class Store:
         data = _read_table(self.folder / "cases" / f"{benchmark}.json")
         rows = data["cases"]
         if not isinstance(rows, list):
-            raise AssayError(f"'{self.folder / 'cases' / benchmark}.json' has no list of cases; run the benchmark again")
+            raise AssayError(
+                f"'{self.folder / 'cases' / benchmark}.json' has no list of cases; run the benchmark again"
+            )
         return int(str(data["version"])), [
             (Case(row["id"], {}, row["context"], row["unsupported"], row["note"]), row["keys"]) for row in rows
         ]

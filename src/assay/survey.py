@@ -26,6 +26,8 @@ SAMPLE = ("H", "C", "N", "O", "F", "Na", "Si", "S", "Cl", "Cu", "Ag", "Au")
 """The sample: one or more of every block and bonding type; gaps are filled evenly from what the model has."""
 
 MIXED_SPECIES = 6
+CROWD = 12
+"""Atoms in the larger clusters, enough for an atom to have more neighbours than a short list holds."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Survey:
     card: ModelCard
     answered: tuple[int, ...] = ()
     refused: Mapping[int, str] = field(default_factory=dict)
+    invalid: Mapping[int, str] = field(default_factory=dict)
     lost: Mapping[int, str] = field(default_factory=dict)
     subjects: tuple[Subject, ...] = ()
     pbc: tuple[str, ...] = ()
@@ -59,8 +62,10 @@ class Survey:
 
     @property
     def species(self) -> tuple[int, ...]:
-        """Atomic numbers that the model claims, or, where it claims nothing, those that it answered."""
-        return self.card.elements if self.card.elements is not None else self.answered
+        """Atomic numbers that the model claims, or, where it claims nothing, those for which it did not refuse."""
+        if self.card.elements is not None:
+            return self.card.elements
+        return tuple(sorted({*self.answered, *self.invalid}))
 
     @property
     def periodic_patterns(self) -> tuple[str, ...]:
@@ -74,11 +79,14 @@ class Survey:
         if self.card.elements is not None:
             claimed = set(self.card.elements)
             beyond = [z for z in self.answered if z not in claimed]
-            below = [z for z in self.card.elements if z in self.refused]
+            below = [z for z in self.card.elements if z in self.refused or z in self.invalid]
             if beyond:
                 notes.append(f"answers for elements outside its claim: {_symbols(beyond)}")
             if below:
                 notes.append(f"refuses elements inside its claim: {_symbols(below)}")
+        if self.invalid:
+            reason = next(iter(self.invalid.values()))
+            notes.append(f"answers with nonsense instead of refusing: {_symbols(sorted(self.invalid))} ({reason})")
         if self.lost:
             notes.append(f"worker lost while asking for: {_symbols(sorted(self.lost))}")
         return notes
@@ -90,6 +98,15 @@ class Survey:
             if subject.cluster_factor is not None:
                 body = cluster(subject.numbers, subject.cluster_factor, variant=variant)
                 found.append((subject.label, body if self._free else boxed(body)))
+        return found
+
+    def crowds(self) -> list[tuple[str, Structure]]:
+        """Larger clusters, of the first species and of the mixture, in which atoms have many neighbours."""
+        found = []
+        for subject in [*self.subjects[:1], *(s for s in self.subjects[1:] if len(s.numbers) > 1)]:
+            if subject.cluster_factor is not None:
+                body = cluster(subject.numbers, subject.cluster_factor, CROWD)
+                found.append((f"{subject.label}-crowd", body if self._free else boxed(body)))
         return found
 
     def crystals(self, pattern: str = "TTT", variant: int = 0) -> list[tuple[str, Structure]]:
@@ -109,6 +126,7 @@ class Survey:
         return {
             "answered": _symbols(self.answered).split(),
             "refused": {symbol(z): reason for z, reason in self.refused.items()},
+            "invalid": {symbol(z): reason for z, reason in self.invalid.items()},
             "lost": {symbol(z): reason for z, reason in self.lost.items()},
             "checked": [s.label for s in self.subjects],
             "pbc": list(self.pbc),
@@ -177,7 +195,7 @@ def element_job(number: int, card: ModelCard) -> SinglePoints:
 def _elements(runner: Runner, survey: Survey) -> Survey:
     jobs = {z: element_job(z, survey.card) for z in range(1, HEAVIEST + 1)}
     runner.complete(jobs.values(), "elements")
-    answered, refused, lost, patterns = [], {}, {}, {"FFF": 0, "TTT": 0}
+    answered, refused, invalid, lost, patterns = [], {}, {}, {}, {"FFF": 0, "TTT": 0}
     calls, seconds = 0, 0.0
     for z, job in jobs.items():
         outcome = runner.known.get(runner.key(job))
@@ -187,7 +205,10 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         points = outcome.points()
         calls, seconds = calls + len(points), seconds + _wall(outcome)
         pairs = points[1:]
-        if any(p.ok for p in points):
+        nonsense = next((p.reason for p in points if p.reason.startswith("returned")), "")
+        if nonsense:
+            invalid[z] = nonsense
+        elif any(p.ok for p in points):
             answered.append(z)
             for name, point in zip(("FFF", "TTT"), pairs, strict=False):
                 patterns[name] += point.ok
@@ -198,7 +219,13 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
     pbc = claimed if claimed is not None else tuple([*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ())])
     runner.pace = max(seconds / max(calls, 1), 1e-4)
     return replace(
-        survey, answered=tuple(answered), refused=refused, lost=lost, pbc=pbc, seconds_per_call=runner.pace
+        survey,
+        answered=tuple(answered),
+        refused=refused,
+        invalid=invalid,
+        lost=lost,
+        pbc=pbc,
+        seconds_per_call=runner.pace,
     )
 
 
@@ -226,7 +253,9 @@ def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
     subjects, timing = [], []
     for kind, job in jobs.items():
         outcome = runner.known.get(runner.key(job))
-        subjects.append(_subject(kind, outcome, "FFF" in survey.pbc or "TTT" in survey.pbc, bool(survey.periodic_patterns)))
+        subjects.append(
+            _subject(kind, outcome, "FFF" in survey.pbc or "TTT" in survey.pbc, bool(survey.periodic_patterns))
+        )
         if outcome is not None and outcome.status == OK:
             timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
     if timing:

@@ -54,7 +54,12 @@ def run_jobs(engine: AseEngine, store: Store, bundle: Bundle) -> list[tuple[str,
     done = []
     for key, job in bundle:
         outcome = engine.run(key, job)
-        provenance = {**outcome.provenance, **_environment(), "precision": engine.precision, "peak_memory_mb": _peak_memory()}
+        provenance = {
+            **outcome.provenance,
+            **_environment(),
+            "precision": engine.precision,
+            "peak_memory_mb": _peak_memory(),
+        }
         store.append(Outcome(key, outcome.status, outcome.values, outcome.reason, outcome.traceback, provenance))
         done.append((key, outcome.status))
     return done

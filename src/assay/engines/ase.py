@@ -151,6 +151,8 @@ def evaluate(
         results = _results(calculator, target, wanted)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
+    except ModelFailure as failure:  # an adapter that already says what was wrong
+        raise ModelFailure(f"refused: {failure}") from failure
     except Exception as error:
         raise ModelFailure(f"refused: {type(error).__name__}: {error}".strip()) from error
     if on_change is not None and not np.array_equal(target.arrays["positions"], structure.positions):

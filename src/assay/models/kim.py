@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, ModelFailure
+from assay.model import PERIODIC_PATTERNS, Model, ModelCard, ModelReference
 
 if TYPE_CHECKING:
     import numpy as np
     from ase import Atoms
     from ase.calculators.calculator import Calculator
+
+SCHEME = "kim"
 
 _PAIRS = (("A", "eV"), ("nm", "kcal_mol"), ("Bohr", "Hartree"), ("m", "J"), ("nm", "eV"), ("A", "kcal_mol"))
 # The first is the reference. The last two change one unit only, which is where some models forget part of their energy.
@@ -38,6 +41,30 @@ _log = threading.local()  # the KIM API writes to its log from the thread that c
 def is_available() -> bool:
     """Whether kimpy is installed; does not load it."""
     return importlib.util.find_spec("kimpy") is not None
+
+
+def open_model(name: str) -> Model:
+    """The KIM portable model of this name, with the species that it claims itself."""
+    card = ModelCard(
+        f"{SCHEME}:{name}",
+        elements=supported_elements(name),
+        pbc=("FFF", *PERIODIC_PATTERNS),
+        charge=False,
+        spin=False,
+        precision="float64",
+        theory="as archived in OpenKIM",
+        licence="see the model's page in OpenKIM",
+        description=f"KIM portable model {name}",
+        packages=("kimpy",),
+    )
+    return Model(
+        card,
+        fingerprint(name),
+        functools.partial(build_calculator, name),
+        ModelReference(card.name),
+        unit_sets=tuple(UNIT_SETS),
+        build_in_units=functools.partial(build_in_units, name),
+    )
 
 
 def build_calculator(name: str) -> Calculator:
@@ -137,15 +164,22 @@ def _species_codes(model: Any) -> dict[str, int]:
 
 
 def _computable(atoms: Atoms) -> Atoms:
-    """The atoms, with a third cell vector for slabs that have none, which kimpy asks for; NaN would crash Python."""
+    """The atoms as kimpy needs them: finite, inside the cell, with three cell vectors if any direction is periodic.
+
+    NaN would crash Python, and kimpy makes periodic images as if every atom lay inside the cell: an atom outside of it
+    silently loses neighbours.
+    """
     import numpy as np
 
     if not (np.isfinite(atoms.positions).all() and np.isfinite(atoms.cell.array).all()):
         raise ValueError("a position or a cell vector is not a finite number")
-    if atoms.pbc.any() and atoms.cell.rank < 3:
-        atoms = atoms.copy()
-        atoms.cell = atoms.cell.complete()
-    return atoms
+    if not atoms.pbc.any():
+        return atoms
+    wrapped = atoms.copy()
+    wrapped.cell = atoms.cell.complete()
+    fractions = np.linalg.solve(wrapped.cell.array.T, atoms.positions.T).T
+    wrapped.positions = atoms.positions - (np.floor(fractions) * atoms.pbc) @ wrapped.cell.array
+    return wrapped
 
 
 def _compute(model: Any, atoms: Atoms, length: float) -> tuple[float, np.ndarray]:

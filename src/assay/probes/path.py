@@ -20,6 +20,18 @@ from assay.structure import Floats, Structure
 NARROWEST = 1e-6
 """Width (Å) at which an interval that is still not smooth is called a jump."""
 
+APART = 1e-3
+"""Jumps closer together (Å) than this count as one."""
+
+ENOUGH = 5
+"""So many jumps settle the matter."""
+
+REFUSAL_COST = 20
+"""A refusal counts as so many evaluations: models that iterate until they give up take long to refuse."""
+
+INNER_REFUSALS, OUTER_REFUSALS = 12, 3
+"""How often in a row a model may refuse before the walk ends: close atoms are often refused, far ones should not be."""
+
 RELATIVE = 1e-3
 """A change of the force smaller than this fraction of the force itself is not looked into, so steep walls are cheap."""
 
@@ -59,12 +71,12 @@ class _Walk:
             point = self.engine.evaluate(self.structure.moved(positions))
         except ModelFailure as failure:
             self.refused.append(str(failure))
+            self.budget -= REFUSAL_COST
             return None
         return Place(at, point.energy, float(point.forces[self.atom] @ self.direction), point.forces)
 
     def report(self, energy_limit: float, force_limit: float) -> dict[str, object]:
-        steps = max(2, round((self.end - self.start) / self.step))
-        coarse = [p for p in (self.place(at) for at in np.linspace(self.start, self.end, steps + 1)) if p is not None]
+        coarse = self._coarse()
         if len(coarse) < 3:
             raise ModelFailure(f"the path could not be walked: {self.refused[0] if self.refused else 'too short'}")
         well = _well_depth(coarse)
@@ -80,6 +92,20 @@ class _Walk:
             "refused": len(self.refused),
             "reason": self.refused[0] if self.refused else "",
         }
+
+    def _coarse(self) -> list[Place]:
+        """From the inner end outwards; the walk ends where the model has refused several places in a row."""
+        steps = max(2, round((self.end - self.start) / self.step))
+        found: list[Place] = []
+        in_a_row = 0
+        for at in np.linspace(self.start, self.end, steps + 1):
+            place = self.place(float(at))
+            in_a_row = 0 if place is not None else in_a_row + 1
+            if place is not None:
+                found.append(place)
+            elif in_a_row >= (OUTER_REFUSALS if found else INNER_REFUSALS):
+                break
+        return found
 
     def _narrow(self, coarse: list[Place], energy_limit: float, force_limit: float) -> tuple[list[dict], float]:
         """Halve the worst intervals until all are smooth, or so narrow that what is left is a jump."""
@@ -97,8 +123,12 @@ class _Walk:
         jumps: list[dict] = []
         while queue and self.budget > 0 and -queue[0][0] > 1.0:
             _, _, a, middle, b = heapq.heappop(queue)
+            if any(a.at - APART < jump["at"] < b.at + APART for jump in jumps) and b.at - a.at < APART:
+                continue
             if b.at - a.at <= NARROWEST:
                 jumps.append(_jump(a, b))
+                if len(jumps) == ENOUGH:
+                    break
                 continue
             push(a, middle)
             push(middle, b)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from assay.engines.ase import AseEngine, Unsupported, evaluate
+from assay.errors import ModelFailure
 from assay.jobs import Probe
+from assay.outcome import Point
 from assay.probes._deviation import worst_deviation
 
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Deviation of energy (eV) and forces (eV/Å) of each structure in each unit set from the usual ones."""
+    """Deviation of energy (eV) and forces (eV/Å) of each structure in each unit set from the first one."""
     model = engine.model
     if model.build_in_units is None or not model.unit_sets:
         raise Unsupported("this kind of model works in one set of units only")
-    indices, structures, usual = engine.answered(probe.structures)
-    trials = []
+    indices, structures, _ = engine.answered(probe.structures)
+    points: dict[str, list[Point]] = {}
+    declined = []
     for units in model.unit_sets:
-        calculator = model.build_in_units(units)
-        trials.append([evaluate(calculator, s, ("energy", "forces")) for s in structures])
-    return {"indices": indices, "unit_sets": list(model.unit_sets), **worst_deviation(usual, trials)}
+        try:
+            calculator = model.build_in_units(units)
+        except ModelFailure:
+            declined.append(units)
+            continue
+        points[units] = [evaluate(calculator, s, ("energy", "forces")) for s in structures]
+    if len(points) < 2:
+        raise Unsupported("the model accepts no other units")
+    usual, *others = points
+    by_set = {units: worst_deviation(points[usual], [points[units]]) for units in others}
+    return {"indices": indices, "declined": declined, "usual": usual, "by_set": by_set}

@@ -22,7 +22,7 @@ def print_checks(result: ModelResult, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{result.name}: verification", title_justify="left", title_style="bold", expand=False)
+    table = Table(title=Text(f"{result.name}: verification", style="bold"), title_justify="left")
     table.add_column("check", no_wrap=True)
     for name in ("result", "grade"):
         table.add_column(name, justify="center", no_wrap=True)
@@ -92,7 +92,7 @@ def print_scores(results: Sequence[ModelResult], suite: str, console: Console) -
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"suite {suite}", title_justify="left", title_style="bold")
+    table = Table(title=Text(f"suite {suite}", style="bold"), title_justify="left")
     table.add_column("benchmark", no_wrap=True)
     for result in results:
         table.add_column(Text(result.name), justify="right")
@@ -124,8 +124,11 @@ def as_text(result: ModelResult, width: int = 140) -> str:
 def as_html(result: ModelResult) -> str:
     """The table for a notebook; everything that a model or file can name is escaped."""
     rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(verdict)) + "</tr>" for verdict in result.verdicts
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(verdict)) + "</tr>"
+        for verdict in result.verdicts
     )
     names = ("check", "result", "grade", "error", "tolerance", "cases", "comment")
     head = "".join(f"<th>{name}</th>" for name in names)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{html.escape(summary_line(result))}</p>"
+    return (
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{html.escape(summary_line(result))}</p>"
+    )

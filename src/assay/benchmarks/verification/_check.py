@@ -63,7 +63,9 @@ class Limits:
         """The spacing of floating-point numbers near 1 in the model's precision."""
         return EPSILON[self.precision]
 
-    def energy(self, where: str, error: float, scale: float, atoms: int, extra: float = 0.0, tight: float = 1.0) -> Residual:
+    def energy(
+        self, where: str, error: float, scale: float, atoms: int, extra: float = 0.0, tight: float = 1.0
+    ) -> Residual:
         """Judge a difference of energies (eV). The scale is |E|, but at least 1 eV per atom: energies may cancel."""
         size = max(abs(scale), float(atoms))
         relative = ENERGY[self.precision] * tight
@@ -284,7 +286,13 @@ def base_point(points: Sequence[Point]) -> Point:
 
 
 def compare(
-    limits: Limits, where: str, base: Point, other: Point, energy: float, forces: Floats, extra: tuple[float, float] = (0.0, 0.0)
+    limits: Limits,
+    where: str,
+    base: Point,
+    other: Point,
+    energy: float,
+    forces: Floats,
+    extra: tuple[float, float] = (0.0, 0.0),
 ) -> list[Residual]:
     """Judge a second evaluation against what is expected of it: an energy (eV) and forces (eV/Å)."""
     if not other.ok:
@@ -302,7 +310,9 @@ def judge_deviations(
     """Judge what a probe measured as the deviation of each structure; `tight` scales the two tolerances."""
     limits, labels = Limits.of(case), case.context["labels"]
     indices = np.asarray(values["indices"], dtype=int)
-    arrays = {name: np.asarray(values[name], dtype=float) for name in ("natoms", "scale", "max_force", "energy", "forces")}
+    arrays = {
+        name: np.asarray(values[name], dtype=float) for name in ("natoms", "scale", "max_force", "energy", "forces")
+    }
     found = []
     for i in range(len(arrays["energy"])):
         count, where = int(arrays["natoms"][i]), f"{labels[indices[i]]} {test}"  # type: ignore[index]

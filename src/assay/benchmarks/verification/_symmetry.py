@@ -68,7 +68,9 @@ class SymmetryCheck(Check):
                 scale = max(float(np.abs(base.stress).max()), 0.01)
                 tolerance = limits.forces(where, error, 1.0).tolerance * scale
                 floor = limits.forces(where, error, 1.0).floor * scale
-                yield Residual(f"{where}: stress", error, "eV/Å³", tolerance, floor, "as for forces, of the largest stress")
+                yield Residual(
+                    f"{where}: stress", error, "eV/Å³", tolerance, floor, "as for forces, of the largest stress"
+                )
 
 
 def subjects(survey: Survey) -> Iterable[tuple[str, str, Structure]]:

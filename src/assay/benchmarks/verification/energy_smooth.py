@@ -6,7 +6,7 @@ neighbours whose members change.
 
 Protocol: dimers from half the bond length to beyond 12 Å (20 Å where forces are still felt), of every species with
 itself and with its neighbours in the list (every pair up to four species); and one atom of a cluster pulled out along
-a ray, so that neighbours cross its cutoff. Intervals are halved where a smooth curve would not pass, down to 1e-6 Å.
+a ray, so that neighbours cross its cutoff, for clusters of six and, where the order of many neighbours matters, twelve. Intervals are halved where a smooth curve would not pass, down to 1e-6 Å.
 Jumps pass up to 1e-4 of the well depth in energy and 1e-3 per Å of it in force (depths beyond 1 eV count as 1 eV):
 they then cost less than kT/250 a crossing. Smaller jumps are reported and cost a grade.
 Reference: a smooth surface.    Cite: OpenKIM verification check vc-dimer-continuity-c1.
@@ -28,7 +28,7 @@ from assay.structure import Structure
 from assay.survey import Survey, touching
 
 ENERGY_JUMP, FORCE_JUMP = 1e-4, 1e-3
-FINER = 1e-3
+FINER = 1e-2
 """Jumps are looked for down to this fraction of what passes."""
 
 
@@ -38,8 +38,8 @@ class EnergySmooth(Check):
 
     catches = ("discontinuous_at_cutoff", "force_jump_at_cutoff", "neighbour_cap")
     reach: float = 12.0
-    step: float = 0.08
-    budget: int = 900
+    step: float = 0.1
+    budget: int = 700
 
     def trials(self, survey: Survey) -> Iterable[Case]:
         """Dimers, then clusters that lose an atom."""
@@ -48,7 +48,7 @@ class EnergySmooth(Check):
             length = touching(first, second, survey)
             body = dimer(first, second, 0.5 * length)
             yield self._case(f"{symbol(first)}-{symbol(second)}", survey, body, 1, 0.0, self.reach - 0.5 * length)
-        for label, body in survey.clusters():
+        for label, body in [*survey.clusters(), *survey.crowds()]:
             centre = body.positions.mean(axis=0)
             atom = int(np.argmax(np.linalg.norm(body.positions - centre, axis=1)))
             yield self._case(f"{label}-cluster", survey, body, atom, -0.3, self.reach)

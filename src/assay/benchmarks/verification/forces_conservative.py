@@ -45,12 +45,15 @@ class ForcesConservative(Check):
         jacobian, doubt = extrapolated_derivative(steps, forces[:, 0], forces[:, 1])
         scale = float(np.abs(jacobian).max())
         if scale == 0.0:
-            yield Residual(f"{case.id}: no force ever changes", np.inf, "eV/Å²", 0.0, 0.0, "trivial forces are no forces")
+            yield Residual(
+                f"{case.id}: no force ever changes", np.inf, "eV/Å²", 0.0, 0.0, "trivial forces are no forces"
+            )
             return
-        floor = np.maximum(np.maximum(doubt, doubt.T), limits.epsilon * scale)
-        allowed = np.minimum(np.maximum(RELATIVE[limits.precision] * scale, 10.0 * floor), LOOSEST * scale)
+        unsure = np.maximum(doubt, doubt.T)
+        allowed = np.minimum(np.maximum(RELATIVE[limits.precision] * scale, 10.0 * unsure), LOOSEST * scale)
+        floor = max(float(np.median(unsure)), limits.epsilon * scale)
         errors = np.abs(jacobian - jacobian.T)
         i, j = np.unravel_index(int(np.argmax(errors / allowed)), errors.shape)
         why = f"{RELATIVE[limits.precision]:.0e} of the largest element ({scale:.2g} eV/Å²) in {limits.precision}"
         where = f"{case.id} {coordinate(int(i))} with {coordinate(int(j))}"
-        yield Residual(where, float(errors[i, j]), "eV/Å²", float(allowed[i, j]), float(floor[i, j]), why)
+        yield Residual(where, float(errors[i, j]), "eV/Å²", float(allowed[i, j]), floor, why)

@@ -54,11 +54,17 @@ class ForcesMatchEnergy(Check):
             yield Residual(f"{case.id}: all forces are zero", np.inf, "eV/Å", 0.0, 0.0, "trivial forces are no forces")
             return
         rounding = limits.epsilon * max(abs(base.energy), 1.0) / steps[0]
-        floor = np.maximum(doubt, rounding)
-        allowed = np.minimum(np.maximum(RELATIVE[limits.precision] * scale, 10.0 * floor), LOOSEST * scale)
+        allowed = np.minimum(np.maximum(RELATIVE[limits.precision] * scale, 10.0 * doubt), LOOSEST * scale)
+        # The letter is given against the usual uncertainty, so that a rough spot cannot excuse itself.
+        floor = max(float(np.median(doubt)), rounding)
         errors = np.abs(forces + slope)
         worst = int(np.argmax(errors / allowed))
         why = f"{RELATIVE[limits.precision]:.0e} of the largest force ({scale:.2g} eV/Å) in {limits.precision}"
         yield Residual(
-            f"{case.id} {coordinate(worst)}", float(errors[worst]), "eV/Å", float(allowed[worst]), float(floor[worst]), why
+            f"{case.id} {coordinate(worst)}",
+            float(errors[worst]),
+            "eV/Å",
+            float(allowed[worst]),
+            floor,
+            why,
         )

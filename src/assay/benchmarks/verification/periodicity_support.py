@@ -59,9 +59,14 @@ class PeriodicitySupport(Check):
         base, p, pattern = base_point(points), int(str(case.context["p"])), case.context["pattern"]
         if p < 1 or any(point.ok and point.pbc != pattern for point in points):
             patterns = {point.pbc for point in points}
-            yield Residual(f"{case.id} evaluated with periodic directions {patterns}", np.inf, "eV", 0.0, 0.0, "as asked for")
+            yield Residual(
+                f"{case.id} evaluated with periodic directions {patterns}", np.inf, "eV", 0.0, 0.0, "as asked for"
+            )
             return
-        copies, where = 2**p, f"{case.id} doubled along p={p} directions, N {len(base.forces)} → {2**p * len(base.forces)}"
+        copies, where = (
+            2**p,
+            f"{case.id} doubled along p={p} directions, N {len(base.forces)} → {2**p * len(base.forces)}",
+        )
         yield from compare(limits, where, base, points[1], copies * base.energy, np.tile(base.forces, (copies, 1)))
         for point in points[2:]:
             where = f"{case.id} with longer vectors along directions that are not periodic"

@@ -43,7 +43,10 @@ class StressMatchesEnergy(Check):
             yield Case("stress", {}, unsupported=why)
             return
         for label, structure in survey.crystals("TTT"):
-            jobs = {"base": SinglePoints((structure,), ("energy", "forces", "stress")), "strained": _strained(structure)}
+            jobs = {
+                "base": SinglePoints((structure,), ("energy", "forces", "stress")),
+                "strained": _strained(structure),
+            }
             yield Case(f"{label}-TTT", jobs, {"volume": structure.volume, "steps": np.array(STEPS)})
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:

@@ -10,9 +10,13 @@ Reference: the model in eV and Å.    Cite: OpenKIM verification check vc-unit-c
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from assay.benchmark import Case
+from assay.benchmarks.verification._check import Residual, judge_deviations
 from assay.benchmarks.verification._deviation import DeviationCheck
+from assay.outcome import Outcome
 
 
 @dataclass(frozen=True)
@@ -21,4 +25,10 @@ class UnitConversion(DeviationCheck):
 
     catches = ("wrong_unit_conversion",)
     probe = "units"
-    phrase = "in other units"
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """The deviation of each structure in each set of units."""
+        values = outcomes[self.probe].values
+        by_set = values["by_set"]
+        for units, row in by_set.items() if isinstance(by_set, Mapping) else ():
+            yield from judge_deviations(case, f"in {units}", {"indices": values["indices"], **row})

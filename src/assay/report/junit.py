@@ -1,0 +1,42 @@
+"""The checks as JUnit XML, which every continuous-integration service shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from assay.benchmarks.verification._check import Verdict
+from assay.errors import AssayError
+from assay.results import ModelResult
+
+
+def write_junit(result: ModelResult, path: Path) -> None:
+    """One test case for each check: failed, errored, skipped or passed."""
+    verdicts = result.verdicts
+    count = {
+        status: str(sum(1 for v in verdicts if v.status == status)) for status in ("failed", "error", "unsupported")
+    }
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"assay check {result.name}",
+        tests=str(len(verdicts)),
+        failures=count["failed"],
+        errors=count["error"],
+        skipped=count["unsupported"],
+    )
+    for verdict in verdicts:
+        _add_case(suite, verdict, result.name)
+    ElementTree.indent(suite)
+    try:
+        ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise AssayError(f"the JUnit file '{path}' cannot be written ({error.strerror}); give another path") from error
+
+
+def _add_case(suite: ElementTree.Element, verdict: Verdict, model: str) -> None:
+    case = ElementTree.SubElement(suite, "testcase", classname=model, name=verdict.name)
+    tags = {"failed": "failure", "error": "error", "unsupported": "skipped"}
+    if verdict.status in tags:
+        ElementTree.SubElement(case, tags[verdict.status], message=verdict.comment)
+    else:
+        ElementTree.SubElement(case, "system-out").text = f"grade {verdict.grade}: {verdict.comment}"
