@@ -29,9 +29,7 @@ def main() -> int:
     print("|---|---|" + ":-:|" * len(checks))
     wrong = []
     for name in chosen:
-        report = assay.check(
-            f"assay.sabotage:{name}", workers=2 if name in NEEDS_WORKERS else 0, timeout=TIMEOUT
-        )
+        report = assay.check(f"assay.sabotage:{name}", workers=2 if name in NEEDS_WORKERS else 0, timeout=TIMEOUT)
         verdicts = report.checks
         must = BROKEN[name].caught_by if name in BROKEN else ()
         wrong += [f"{name} is not caught by {check}" for check in must if verdicts[check]["status"] != "failed"]

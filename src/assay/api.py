@@ -1,4 +1,4 @@
-"""The two verbs of the library: `check` verifies a calculator, `run` takes a whole suite. The command line calls these."""
+"""The two verbs of the library: `check` verifies a calculator, `run` takes a suite. The command line calls these."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError
 from assay.executors import open_executor
@@ -53,10 +53,10 @@ class Report:
         return self.result.passed
 
     @property
-    def checks(self) -> dict[str, dict[str, object]]:
+    def checks(self) -> dict[str, dict[str, Any]]:
         """The verdict of each check, by its name without the category."""
         rows = check_document(self.result)["checks"]
-        return {str(row["name"]).rpartition(".")[2]: row for row in rows}  # type: ignore[index,union-attr,attr-defined]
+        return {str(row["name"]).rpartition(".")[2]: row for row in rows}
 
     @property
     def score(self) -> float | None:
@@ -64,7 +64,7 @@ class Report:
         return self.result.score[0]
 
     @property
-    def data(self) -> dict[str, object]:
+    def data(self) -> dict[str, Any]:
         """Everything as plain data, as `assay score --json` prints it."""
         return score_document([self.result], self.suite.name)
 
@@ -92,7 +92,7 @@ class Report:
         return as_html(self.result)
 
 
-def check(model: object, output: str | Path | None = None, **settings: object) -> Report:
+def check(model: object, output: str | Path | None = None, **settings: Any) -> Report:
     """Verify a potential: run every verification check on a calculator, a factory of one, or a model name.
 
     Args:
@@ -108,7 +108,7 @@ def run(
     suite: str = "smoke",
     benchmarks: Sequence[str] = (),
     output: str | Path | None = None,
-    **settings: object,
+    **settings: Any,
 ) -> Report:
     """Run a suite (or some benchmarks of it) on a potential and return the results.
 
@@ -140,13 +140,13 @@ def surveyed(model: object, output: str | Path, settings: Settings) -> Survey:
         return make_survey(runner, settings.all_species, settings.elements)
 
 
-def _settings(given: dict[str, object]) -> Settings:
+def _settings(given: dict[str, Any]) -> Settings:
     unknown = set(given) - set(Settings.__dataclass_fields__)
     if unknown:
         raise AssayError(
             f"there is no setting '{sorted(unknown)[0]}'; there are {', '.join(Settings.__dataclass_fields__)}"
         )
-    return replace(Settings(), **given)  # type: ignore[arg-type]
+    return replace(Settings(), **given)
 
 
 def _prepare(runner: Runner, suite: Suite, settings: Settings) -> Plan:

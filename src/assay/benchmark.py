@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+from assay.codec import Data
 from assay.errors import AssayError
 from assay.jobs import Job
 from assay.naming import did_you_mean
@@ -30,7 +31,7 @@ class Case:
 
     id: str
     jobs: Mapping[str, Job]
-    context: Mapping[str, object] = field(default_factory=dict)
+    context: Data = field(default_factory=dict)
     unsupported: str = ""
     note: str = ""
 
@@ -43,7 +44,7 @@ class Observation:
     status: str
     values: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
-    detail: Mapping[str, object] = field(default_factory=dict)
+    detail: Data = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def mean_metric(metric: Metric, observations: Sequence[Observation]) -> MetricVa
 
 @cache
 def registered_benchmarks() -> dict[str, type[Benchmark]]:
-    """Every benchmark by its name, `category.file`; third parties add theirs through `assay.benchmarks` entry points."""
+    """Every benchmark by its name, `category.file`; others come through `assay.benchmarks` entry points."""
     import assay.benchmarks as home
 
     found: dict[str, type[Benchmark]] = {}

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from assay import __version__
 from assay.errors import AssayError
@@ -233,7 +233,7 @@ def _elements(text: str | None) -> tuple[int, ...] | None:
 def _dry_run(models: Sequence[str], options: argparse.Namespace, benchmarks: Sequence[str] | None = None) -> int:
     from assay.api import dry_run
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for model in models:
         suite = getattr(options, "suite", "smoke")
         plan = dry_run(model, suite, benchmarks or options.benchmark, options.output, _settings(options))

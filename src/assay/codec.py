@@ -6,8 +6,12 @@ import base64
 import json
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+
+Data = Mapping[str, Any]
+"""Plain data as the store keeps it: numbers, text, lists, tables and arrays."""
 
 _KEY = "__array__"
 _KINDS = {"<f8", "<i8", "|b1", "<f4"}
@@ -18,7 +22,7 @@ def dumps(value: object) -> str:
     return json.dumps(_encode(value), allow_nan=False, separators=(",", ":"))
 
 
-def loads(text: str) -> object:
+def loads(text: str) -> Any:
     """The inverse of `dumps`. Only the array kinds that Assay writes are accepted."""
     return json.loads(text, object_hook=_decode)
 
@@ -34,6 +38,11 @@ def plain(value: object) -> object:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
     return value
+
+
+def plain_table(table: Data) -> dict[str, Any]:
+    """`plain` for a table."""
+    return {str(key): plain(item) for key, item in table.items()}
 
 
 def _encode(value: object) -> object:
@@ -53,11 +62,11 @@ def _encode(value: object) -> object:
     return value
 
 
-def _decode(item: dict[str, object]) -> object:
+def _decode(item: dict[str, Any]) -> Any:
     packed = item.get(_KEY)
     if packed is None or len(item) != 1:
         return item
-    kind, shape, text = packed  # type: ignore[misc]
+    kind, shape, text = packed
     if kind not in _KINDS:
         raise ValueError(f"array of unknown kind {kind!r}")
     return np.frombuffer(base64.b64decode(text), dtype=kind).reshape(shape)

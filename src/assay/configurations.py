@@ -76,7 +76,7 @@ def _next_site(numbers: Sequence[int], placed: Floats, rng: np.random.Generator)
 
 
 def crystal(species: Sequence[int], factor: float = 1.0, pbc: str = "TTT", variant: int = 0) -> Structure:
-    """Four atoms of a distorted face-centred cell whose edges are slightly skewed; the cell is smaller than most cutoffs.
+    """Four atoms of a distorted, slightly skewed face-centred cell, which is smaller than most cutoffs.
 
     Directions that are not periodic keep their cell vector, which a sound model ignores.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, TimeoutError, wait
+from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -58,7 +58,7 @@ class InProcess:
 
 
 class LocalProcesses:
-    """Worker processes that each load the model once. One that hangs is killed at the deadline, one that dies is replaced."""
+    """Worker processes that each load the model once; one that hangs is killed, one that dies is replaced."""
 
     def __init__(self, reference: ModelReference, store: Store, workers: int) -> None:
         import multiprocessing
@@ -75,7 +75,7 @@ class LocalProcesses:
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
         """Bundles as they finish, lost ones included."""
-        futures = {}
+        futures: dict[Future, Bundle] = {}
         for bundle in bundles:
             futures[self.pool.schedule(run_bundle, args=[list(bundle.jobs)], timeout=bundle.deadline)] = bundle
         while futures:

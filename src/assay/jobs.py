@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 
 import numpy as np
 
+from assay.codec import Data
 from assay.structure import Structure
-
-Setting = int | float | str | bool | None | tuple["Setting", ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class Probe:
 
     name: str
     structures: tuple[Structure, ...] = ()
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Data = field(default_factory=dict)
     force_calls: int = 1
 
 
@@ -106,7 +105,7 @@ def structures_of(job: Job) -> tuple[Structure, ...]:
             return (job.structure,)
 
 
-def job_key(job: Job, fingerprint: str, settings: Mapping[str, Setting] | None = None) -> str:
+def job_key(job: Job, fingerprint: str, settings: Data | None = None) -> str:
     """The name of this piece of work for this model: the same key means the same work."""
     digest = hashlib.sha256(fingerprint.encode())
     _feed(digest, dict(settings or {}))

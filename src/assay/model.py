@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import AssayError
 from assay.naming import did_you_mean, slug
@@ -61,7 +61,7 @@ class ModelReference:
 
 @dataclass(frozen=True)
 class Model:
-    """A potential under test. `build` makes a fresh ASE calculator; the other builders exist where the model has them."""
+    """A potential under test. `build` makes a fresh ASE calculator; other builders exist where the model has them."""
 
     card: ModelCard
     fingerprint: str
@@ -220,7 +220,7 @@ def _import_module(name: str) -> ModuleType:
         ) from error
 
 
-def _builder(factory: object, shown: str) -> Callable[[], Calculator]:
+def _builder(factory: Any, shown: str) -> Callable[[], Calculator]:
     if callable(factory) and not hasattr(factory, "get_potential_energy"):
         return factory
     if callable(factory) and isinstance(factory, type):
@@ -232,11 +232,11 @@ def _builder(factory: object, shown: str) -> Callable[[], Calculator]:
     raise AssayError(f"'{shown}' is neither a calculator nor a function that returns one")
 
 
-def claims_card(name: str, claims: object) -> ModelCard:
+def claims_card(name: str, claims: Any) -> ModelCard:
     """A card from what a factory declares: `claims = ("Cu", "Au")` or a dictionary with the fields of the card."""
     if claims is None:
         return ModelCard(name)
-    fields = dict(claims) if isinstance(claims, Mapping) else {"elements": claims}
+    fields: dict[str, Any] = dict(claims) if isinstance(claims, Mapping) else {"elements": claims}
     unknown = set(fields) - set(ModelCard.__dataclass_fields__)
     if unknown:
         raise AssayError(f"the claims of '{name}' have the unknown field '{sorted(unknown)[0]}'; see ModelCard")

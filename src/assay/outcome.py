@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from assay.codec import Data
 from assay.errors import ModelFailure
 from assay.structure import Floats
 
@@ -36,14 +37,14 @@ class Outcome:
 
     key: str
     status: str
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Data = field(default_factory=dict)
     reason: str = ""
     traceback: str = ""
-    provenance: Mapping[str, object] = field(default_factory=dict)
+    provenance: Data = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
         """Plain data for one line of the store."""
-        return asdict(self)
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def points(self) -> list[Point]:
         """The results of a `SinglePoints` job, one for each structure."""
@@ -65,7 +66,7 @@ def pack_points(points: Sequence[Point], counts: Sequence[int]) -> dict[str, obj
     return packed
 
 
-def _unpack(values: Mapping[str, object]) -> Iterator[Point]:
+def _unpack(values: Data) -> Iterator[Point]:
     natoms, energy, forces = (np.asarray(values[key]) for key in ("natoms", "energy", "forces"))
     stress = values.get("stress")
     reasons, patterns = values.get("reasons", {}), values.get("pbc", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from assay.benchmark import Benchmark, Case, MetricValue, Observation
 from assay.benchmarks.verification._check import Check, Verdict
@@ -42,7 +43,7 @@ class ModelResult:
 
     name: str
     benchmarks: Sequence[BenchmarkResult]
-    description: dict[str, object] = field(default_factory=dict)
+    description: dict[str, Any] = field(default_factory=dict)
     warnings: Sequence[str] = ()
 
     @property

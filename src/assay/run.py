@@ -31,7 +31,7 @@ def silent(done: int, total: int, what: str) -> None:
 
 @dataclass
 class Runner:
-    """Completes jobs for one model. Jobs whose outcome is in the store are not run again, unless they ended in error."""
+    """Completes jobs for one model. What the store already has is not run again, unless it ended in error."""
 
     model: Model
     store: Store

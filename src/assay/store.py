@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TextIO
 
 from assay import codec
 from assay.benchmark import Case
@@ -21,7 +22,7 @@ class Store:
 
     folder: Path
     warnings: list[str] = field(default_factory=list)
-    _writer: Path | None = None
+    _writer: TextIO | None = None
 
     @classmethod
     def create(cls, root: Path, model_folder: str) -> Store:
@@ -37,14 +38,12 @@ class Store:
         return cls(folder)
 
     def append(self, outcome: Outcome) -> None:
-        """Write one finished job as one whole line and push it to the disk."""
+        """Write one finished job as one whole line, which from then on survives the death of this process."""
         if self._writer is None:
-            self._writer = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
-        line = codec.dumps(outcome.as_dict()) + "\n"
-        with self._writer.open("a", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+            path = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
+            self._writer = path.open("a", encoding="utf-8")
+        self._writer.write(codec.dumps(outcome.as_dict()) + "\n")
+        self._writer.flush()
 
     def outcomes(self) -> dict[str, Outcome]:
         """Every finished job by its key; the newest line wins, and an unfinished line is passed over and reported."""
@@ -63,7 +62,7 @@ class Store:
             for number, line in enumerate(path.read_bytes().splitlines(), start=1):
                 try:
                     data = codec.loads(line.decode("utf-8"))
-                    yield Outcome(**data)  # type: ignore[arg-type]
+                    yield Outcome(**data)
                 except (ValueError, TypeError):
                     self.warnings.append(f"{path.name} line {number} is torn or damaged and was passed over")
 
@@ -71,7 +70,7 @@ class Store:
         """Keep what the model claims and what was found out about it."""
         _write_atomically(self.folder / "model.json", json.dumps(codec.plain(description), indent=1, allow_nan=False))
 
-    def read_model(self) -> dict[str, object]:
+    def read_model(self) -> dict[str, Any]:
         """What `write_model` kept; an empty table when nothing was."""
         path = self.folder / "model.json"
         if not path.is_file():
@@ -101,7 +100,7 @@ class Store:
             raise AssayError(
                 f"'{self.folder / 'cases' / benchmark}.json' has no list of cases; run the benchmark again"
             )
-        return int(str(data["version"])), [
+        return int(data["version"]), [
             (Case(row["id"], {}, row["context"], row["unsupported"], row["note"]), row["keys"]) for row in rows
         ]
 
@@ -116,7 +115,7 @@ def open_stores(root: Path) -> list[Store]:
     return stores
 
 
-def _read_table(path: Path) -> dict[str, object]:
+def _read_table(path: Path) -> dict[str, Any]:
     try:
         data = codec.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

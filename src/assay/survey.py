@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from assay.codec import Data
 from assay.configurations import TOUCHING, boxed, cluster, crystal, dimer, radius, symbol
 from assay.errors import AssayError
 from assay.jobs import Probe, SinglePoints
@@ -20,7 +21,7 @@ from assay.structure import Structure
 
 HEAVIEST = 118
 EVERY_SPECIES = 12
-"""Models of up to this many species are checked on all of them; of others a sample is taken, unless all are asked for."""
+"""Models of up to this many species are checked on all of them; of others a sample is taken, unless told otherwise."""
 
 SAMPLE = ("H", "C", "N", "O", "F", "Na", "Si", "S", "Cl", "Cu", "Ag", "Au")
 """The sample: one or more of every block and bonding type; gaps are filled evenly from what the model has."""
@@ -216,7 +217,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
             refused[z] = pairs[0].reason
     claimed = survey.card.pbc
     found = [name for name, count in patterns.items() if 2 * count > len(answered)]
-    pbc = claimed if claimed is not None else tuple([*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ())])
+    pbc = claimed if claimed is not None else (*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ()))
     runner.pace = max(seconds / max(calls, 1), 1e-4)
     return replace(
         survey,
@@ -245,7 +246,7 @@ def sample_species(available: Sequence[int], all_species: bool) -> list[int]:
 def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
     usable = [z for z in survey.species if z in survey.answered]
     chosen = sample_species(usable, all_species)
-    kinds = [(z,) for z in chosen]
+    kinds: list[tuple[int, ...]] = [(z,) for z in chosen]
     if len(chosen) > 1:
         kinds.append(tuple(_spread(chosen, MIXED_SPECIES)))
     jobs = {kind: _spacing_job(kind, survey) for kind in kinds}
@@ -277,7 +278,7 @@ def _spacing_job(kind: tuple[int, ...], survey: Survey) -> Probe:
     return Probe("spacing", tuple(structures), force_calls=4 * len(structures))
 
 
-def _rows(outcome: Outcome) -> list[Mapping[str, object]]:
+def _rows(outcome: Outcome) -> list[Data]:
     rows = outcome.values.get("rows", [])
     return list(rows) if isinstance(rows, list) else []
 
@@ -285,8 +286,8 @@ def _rows(outcome: Outcome) -> list[Mapping[str, object]]:
 def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, has_crystal: bool) -> Subject:
     label = symbol(kind[0]) if len(kind) == 1 else "".join(symbol(z) for z in kind)
     rows = _rows(outcome) if outcome is not None and outcome.status == OK else []
-    factors = [float(row["factor"]) if row["max_force"] is not None else None for row in rows]  # type: ignore[arg-type]
-    forces = [float(row["max_force"]) for row in rows if row["max_force"] is not None]  # type: ignore[arg-type]
+    factors = [float(row["factor"]) if row["max_force"] is not None else None for row in rows]
+    forces = [float(row["max_force"]) for row in rows if row["max_force"] is not None]
     reason = next((str(row["reason"]) for row in rows if row["reason"]), "" if rows else "the worker was lost")
     return Subject(
         label,
@@ -300,7 +301,9 @@ def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, 
 
 def repeats_job(survey: Survey) -> Probe | None:
     """The question whose answer is the noise floor; the check `deterministic` asks the same one."""
-    structures = [s for _, s in survey.clusters()] + [s for _, s in survey.crystals(*survey.periodic_patterns[:1])]
+    structures = [s for _, s in survey.clusters()] + [
+        s for pattern in survey.periodic_patterns[:1] for _, s in survey.crystals(pattern)
+    ]
     return Probe("repeats", tuple(structures), force_calls=18 * len(structures)) if structures else None
 
 
@@ -320,8 +323,8 @@ def _noise(runner: Runner, survey: Survey) -> Survey:
         return survey
     tests = outcome.values["tests"]
     single = bool(outcome.values["single_precision"])
-    energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))  # type: ignore[index]
-    force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))  # type: ignore[index]
+    energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))
+    force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))
     return replace(survey, noise_energy=energy, noise_force=force, precision="float32" if single else "float64")
 
 

@@ -52,7 +52,7 @@ class AseEngine:
         return self._calculator
 
     def evaluate(self, structure: Structure, properties: tuple[str, ...] = ("energy", "forces")) -> Point:
-        """Energy, forces and, if asked for, stress; raises `ModelFailure` unless they are finite and of the right shape."""
+        """Energy, forces and, if asked for, stress; `ModelFailure` unless they are finite and of the right shape."""
         point = evaluate(self.calculator, structure, properties, self._atoms(structure), self._note_change)
         if not self.precision:
             results = getattr(self.calculator, "results", {})

@@ -1,4 +1,4 @@
-"""Adapters, one file per family: named models in `MODELS`, or a scheme such as `kim:NAME` in `SCHEME` + `open_model`."""
+"""Adapters, one file per family: named models in `MODELS`, or a scheme such as `kim:NAME` by `open_model`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Probes: questions that need the running model itself. Each module has `run(engine, probe)` and returns plain values."""
+"""Probes: questions that need the running model. Each module has `run(engine, probe)` and returns plain values."""

@@ -7,6 +7,7 @@ computed, or spoil the next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ Ask = Callable[[Structure], Point]
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """The first structures are good, the last `bad` ones were refused before; good ones must not change in between."""
-    split = len(probe.structures) - int(str(probe.settings["bad"]))
+    split = len(probe.structures) - int(probe.settings["bad"])
     good, bad = probe.structures[:split], probe.structures[split:]
     direct = _trial(engine.evaluate, good, bad)
     public = _trial(_public(engine), good, bad)
@@ -36,7 +37,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     }
 
 
-def _trial(ask: Ask, good: Sequence[Structure], bad: Sequence[Structure]) -> dict:
+def _trial(ask: Ask, good: Sequence[Structure], bad: Sequence[Structure]) -> dict[str, Any]:
     before = [ask(s) for s in good]
     refused, answered, energy, forces = 0, [], 0.0, 0.0
     for i, broken in enumerate(bad):
@@ -64,14 +65,14 @@ def _trial(ask: Ask, good: Sequence[Structure], bad: Sequence[Structure]) -> dic
 
 def _public(engine: AseEngine) -> Ask:
     """ASE's own methods on one `Atoms` object per structure, which is what makes a cache look for changes."""
-    known: dict[int, object] = {}
+    known: dict[int, Any] = {}
 
     def ask(structure: Structure) -> Point:
         atoms = known.setdefault(id(structure), structure.to_atoms())
-        atoms.calc = engine.calculator  # type: ignore[attr-defined]
+        atoms.calc = engine.calculator
         try:
-            energy = float(atoms.get_potential_energy())  # type: ignore[attr-defined]
-            forces = np.array(atoms.get_forces(), dtype=float)  # type: ignore[attr-defined]
+            energy = float(atoms.get_potential_energy())
+            forces = np.array(atoms.get_forces(), dtype=float)
         except Exception as error:
             raise ModelFailure(f"refused: {type(error).__name__}: {error}") from error
         if forces.shape != (len(structure), 3) or not np.isfinite(forces).all() or not np.isfinite(energy):

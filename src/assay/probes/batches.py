@@ -11,7 +11,7 @@ from assay.probes._deviation import worst_deviation
 
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Deviation of energy (eV) and forces (eV/Å) of each structure, in one batch forwards and backwards and in pairs."""
+    """Deviation of energy (eV) and forces (eV/Å) of each structure: all in one batch, backwards, and in pairs."""
     if engine.model.build_batch is None:
         raise Unsupported("this model has no batched evaluator")
     evaluator = engine.model.build_batch()

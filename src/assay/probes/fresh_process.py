@@ -43,7 +43,7 @@ def _elsewhere(engine: AseEngine, job: SinglePoints) -> Outcome:
         )
         if process.returncode != 0 or not answer.exists():
             raise ModelFailure(f"a new process cannot evaluate the model: {process.stderr.strip()[-300:]}")
-        return Outcome(**codec.loads(answer.read_text()))  # type: ignore[arg-type]
+        return Outcome(**codec.loads(answer.read_text()))
 
 
 def main(question: str, answer: str) -> None:

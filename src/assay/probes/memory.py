@@ -22,8 +22,8 @@ BLOCKS = 12
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """Bytes kept for each evaluation, once the model has warmed up."""
-    budget = float(str(probe.settings["seconds"]))
-    wanted = int(str(probe.settings["evaluations"]))
+    budget = float(probe.settings["seconds"])
+    wanted = int(probe.settings["evaluations"])
     started = time.monotonic()
     _evaluate(engine, probe.structures, 20, 0)
     pace = (time.monotonic() - started) / 20

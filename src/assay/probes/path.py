@@ -47,10 +47,10 @@ class Place:
 
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Curve and jumps along the path of atom `atom` of the first structure in direction (x, y, z), from `start` to `end`."""
+    """Curve and jumps along the path of one atom of the structure in direction (x, y, z), from `start` to `end`."""
     settings = {name: probe.settings[name] for name in ("atom", "x", "y", "z", "start", "end", "step", "budget")}
-    walk = _Walk(engine, probe.structures[0], {k: float(str(v)) for k, v in settings.items()})
-    limits = float(str(probe.settings["energy_limit"])), float(str(probe.settings["force_limit"]))
+    walk = _Walk(engine, probe.structures[0], {k: float(v) for k, v in settings.items()})
+    limits = float(probe.settings["energy_limit"]), float(probe.settings["force_limit"])
     return walk.report(*limits)
 
 
@@ -118,7 +118,7 @@ class _Walk:
                 worth = _roughness(a, middle, b, energy_limit, force_limit)
                 heapq.heappush(queue, (-worth, next(ticket), a, middle, b))
 
-        for a, b in zip(coarse, coarse[1:], strict=False):
+        for a, b in itertools.pairwise(coarse):
             push(a, b)
         jumps: list[dict] = []
         while queue and self.budget > 0 and -queue[0][0] > 1.0:

@@ -104,7 +104,7 @@ def _publicly(engine: AseEngine, structures: Sequence[Structure]) -> list[Point]
 
 
 def _is_single(points: Sequence[Point]) -> bool:
-    """True when every force, or every energy, is a number that single precision can hold: no model does that by chance."""
+    """True when every force, or every energy, is a number that single precision can hold: that is never chance."""
     forces = np.concatenate([p.forces.ravel() for p in points])
     forces = forces[forces != 0.0]
     energies = np.array([p.energy for p in points if p.energy != 0.0])

@@ -15,7 +15,7 @@ PROPERTIES = ("energy", "forces")
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """Largest deviation of energy (eV) and forces (eV/Å) of each structure from the serial values, over all threads."""
-    count, rounds = int(str(probe.settings["threads"])), int(str(probe.settings["rounds"]))
+    count, rounds = int(probe.settings["threads"]), int(probe.settings["rounds"])
     calculators = [engine.model.build() for _ in range(count)]
     indices, structures, serial = engine.answered(probe.structures)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
-from assay.codec import plain
+from assay.codec import plain_table
 from assay.results import BenchmarkResult, ModelResult
 from assay.score import combine
 
@@ -15,21 +16,21 @@ CHECK_KEYS = (
 )  # fmt: skip
 
 
-def check_document(result: ModelResult) -> dict[str, object]:
+def check_document(result: ModelResult) -> dict[str, Any]:
     """What `assay check --json` prints."""
     survey = result.description.get("survey", {})
     checks = [{key: getattr(verdict, key) for key in CHECK_KEYS} for verdict in result.verdicts]
     document = {"model": result.name, "passed": result.passed, "checks": checks, "survey": survey}
-    return {str(k): v for k, v in plain(document).items()}  # type: ignore[attr-defined]
+    return plain_table(document)
 
 
-def score_document(results: Sequence[ModelResult], suite: str) -> dict[str, object]:
+def score_document(results: Sequence[ModelResult], suite: str) -> dict[str, Any]:
     """What `assay score --json` and `assay run --json` print."""
     document = {"suite": suite, "models": [_model(result) for result in results]}
-    return {str(k): v for k, v in plain(document).items()}  # type: ignore[attr-defined]
+    return plain_table(document)
 
 
-def _model(result: ModelResult) -> dict[str, object]:
+def _model(result: ModelResult) -> dict[str, Any]:
     score, stderr = result.score
     return {
         "name": result.name,
@@ -43,8 +44,8 @@ def _model(result: ModelResult) -> dict[str, object]:
     }
 
 
-def _categories(result: ModelResult) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _categories(result: ModelResult) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for name in dict.fromkeys(b.category for b in result.benchmarks):
         group = [b for b in result.benchmarks if b.category == name]
         score, stderr = combine([(b.score, b.stderr) for b in group])
@@ -53,7 +54,7 @@ def _categories(result: ModelResult) -> dict[str, object]:
     return found
 
 
-def _benchmark(result: BenchmarkResult) -> dict[str, object]:
+def _benchmark(result: BenchmarkResult) -> dict[str, Any]:
     cases = [
         {"id": o.case, "status": o.status, "values": dict(o.values), "score": score, "reason": o.reason}
         for o, score in zip(result.observations, result.case_scores, strict=True)

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope
+from assay.codec import Data
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point
 from assay.score import grade, mean_score, soft_threshold
 from assay.structure import Floats
@@ -20,7 +21,7 @@ ENERGY = {"float64": 1e-8, "float32": 3e-6}
 """Relative change of an energy that is still called equal."""
 
 FORCES = {"float64": 1e-6, "float32": 1e-3}
-"""The same for forces, relative to the largest one; wider, since iterative models converge forces less than energies."""
+"""The same for forces, relative to the largest one; wider, since iterative models converge forces less well."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Limits:
     @classmethod
     def of(cls, case: Case) -> Limits:
         """The limits that were written into a case when it was made."""
-        noise = [float(str(case.context[name])) for name in ("noise_energy", "noise_force")]
+        noise = [float(case.context[name]) for name in ("noise_energy", "noise_force")]
         return cls(str(case.context["precision"]), *noise)
 
     @property
@@ -244,8 +245,8 @@ def _worst(compared: Sequence[Observation]) -> Residual | None:
         row = observation.detail["worst"]
         if isinstance(row, Mapping):
             error = row["error"]
-            values = {**row, "error": math.inf if error is None else float(str(error))}
-            found.append(Residual(**values))  # type: ignore[arg-type]
+            values = {**row, "error": math.inf if error is None else float(error)}
+            found.append(Residual(**values))
     return max(found, key=lambda r: (r.ratio, r.error / r.floor if r.floor else 0.0), default=None)
 
 
@@ -304,9 +305,7 @@ def compare(
     ]
 
 
-def judge_deviations(
-    case: Case, test: str, values: Mapping[str, object], tight: tuple[float, float] = (1.0, 1.0)
-) -> list[Residual]:
+def judge_deviations(case: Case, test: str, values: Data, tight: tuple[float, float] = (1.0, 1.0)) -> list[Residual]:
     """Judge what a probe measured as the deviation of each structure; `tight` scales the two tolerances."""
     limits, labels = Limits.of(case), case.context["labels"]
     indices = np.asarray(values["indices"], dtype=int)
@@ -315,7 +314,7 @@ def judge_deviations(
     }
     found = []
     for i in range(len(arrays["energy"])):
-        count, where = int(arrays["natoms"][i]), f"{labels[indices[i]]} {test}"  # type: ignore[index]
+        count, where = int(arrays["natoms"][i]), f"{labels[indices[i]]} {test}"
         found.append(limits.energy(where, arrays["energy"][i], arrays["scale"][i], count, tight=tight[0]))
         found.append(limits.forces(where, arrays["forces"][i], arrays["max_force"][i], tight=tight[1]))
     return found

@@ -1,4 +1,4 @@
-"""Structures displaced along every coordinate by a ladder of steps: shared by the checks on forces and their Jacobian."""
+"""Structures displaced along every coordinate by a ladder of steps, for the checks on forces and their Jacobian."""
 
 from __future__ import annotations
 

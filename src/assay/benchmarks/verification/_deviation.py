@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from assay.benchmark import Case
 from assay.benchmarks.verification._check import Check, Residual, judge_deviations
-from assay.jobs import Probe, Setting
+from assay.codec import Data
+from assay.jobs import Probe
 from assay.outcome import Outcome
 from assay.survey import Survey, repeats_job, subject_labels
 
@@ -21,7 +22,7 @@ class DeviationCheck(Check):
     phrase: ClassVar[str] = ""
 
     @property
-    def settings(self) -> dict[str, Setting]:
+    def settings(self) -> Data:
         """Parameters of the probe."""
         return {}
 

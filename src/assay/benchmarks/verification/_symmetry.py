@@ -57,7 +57,7 @@ class SymmetryCheck(Check):
         """Energy, forces and stress of every changed copy against those of the original."""
         limits, points = Limits.of(case), outcomes["points"].points()
         base = base_point(points)
-        rows = zip(*(case.context[k] for k in ("names", "orders", "matrices", "distances")), strict=True)  # type: ignore[call-overload]
+        rows = zip(*(case.context[k] for k in ("names", "orders", "matrices", "distances")), strict=True)
         for point, (name, order, matrix, distance) in zip(points[1:], rows, strict=True):
             where = f"{case.id} {name}"
             forces = base.forces[order] @ matrix.T

@@ -18,6 +18,7 @@ import numpy as np
 
 from assay.benchmark import Case
 from assay.benchmarks.verification._check import Check, Limits, Residual, judge_deviations
+from assay.codec import Data
 from assay.configurations import boxed, dimer
 from assay.jobs import Probe
 from assay.outcome import Outcome
@@ -77,18 +78,18 @@ class Deterministic(Check):
                 yield Residual(where, np.inf, "evaluations", 0.0, 0.0, "input is not the model's to change")
             tests = values["tests"]
             for name, tight in TIGHTNESS.items():
-                merged = {**values, **tests[name]}  # type: ignore[index]
+                merged = {**values, **tests[name]}
                 yield from judge_deviations(case, name.replace("_", " "), merged, tight)
 
 
-def _after_exception(limits: Limits, values: Mapping[str, object]) -> Iterable[Residual]:
+def _after_exception(limits: Limits, values: Data) -> Iterable[Residual]:
     answered = values["answered"]
     stale = [row for row in answered if row["stale"]] if isinstance(answered, list) else []
     if stale:
         where = "a structure that the model cannot compute got the energy of another one"
         yield Residual(where, np.inf, "eV", 0.0, 0.0, "a refusal must not return old results")
-    count, scale, force = int(str(values["natoms"])), float(str(values["scale"])), float(str(values["max_force"]))
-    energy, forces = float(str(values["energy"])), float(str(values["forces"]))
+    count, scale, force = int(values["natoms"]), float(values["scale"]), float(values["max_force"])
+    energy, forces = float(values["energy"]), float(values["forces"])
     yield limits.energy("after an exception", energy, scale, count, tight=10.0)
     yield limits.forces("after an exception", forces, force, tight=1000.0)
 

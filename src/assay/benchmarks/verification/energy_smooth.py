@@ -4,16 +4,18 @@ A step in the energy at the cutoff is work from nowhere each time two atoms cros
 integration. Both come from cutoffs without smoothing, from switching between regimes, and from lists of the nearest
 neighbours whose members change.
 
-Protocol: dimers from half the bond length to beyond 12 Å (20 Å where forces are still felt), of every species with
-itself and with its neighbours in the list (every pair up to four species); and one atom of a cluster pulled out along
-a ray, so that neighbours cross its cutoff, for clusters of six and, where the order of many neighbours matters, twelve. Intervals are halved where a smooth curve would not pass, down to 1e-6 Å.
-Jumps pass up to 1e-4 of the well depth in energy and 1e-3 per Å of it in force (depths beyond 1 eV count as 1 eV):
-they then cost less than kT/250 a crossing. Smaller jumps are reported and cost a grade.
+Protocol: dimers from half the bond length to 12 Å, of every species with itself and with its neighbours in the list
+(every pair up to four species); and one atom of a cluster pulled out along a ray, so that neighbours cross its cutoff,
+for clusters of six atoms and, where the order of many neighbours matters, twelve. Intervals are halved where a smooth
+curve would not pass, down to 1e-6 Å. Jumps pass up to 1e-4 of the well depth in energy and 1e-3 per Å of it in force
+(depths beyond 1 eV count as 1 eV): they then cost less than kT/250 a crossing. Smaller jumps are reported and cost
+a letter.
 Reference: a smooth surface.    Cite: OpenKIM verification check vc-dimer-continuity-c1.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -60,7 +62,8 @@ class EnergySmooth(Check):
         settings = {
             "atom": atom, "x": x, "y": y, "z": z, "start": start, "end": end if free else min(end, 8.0),
             "step": self.step, "budget": self.budget,
-            "energy_limit": _finest(ENERGY_JUMP, survey.noise_energy), "force_limit": _finest(FORCE_JUMP, survey.noise_force),
+            "energy_limit": _finest(ENERGY_JUMP, survey.noise_energy),
+            "force_limit": _finest(FORCE_JUMP, survey.noise_force),
         }  # fmt: skip
         placed = body if free or any(body.pbc) else boxed(body)
         return Case(name, {"path": Probe("path", (placed,), settings, force_calls=self.budget // 2)})
@@ -68,7 +71,7 @@ class EnergySmooth(Check):
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The largest jumps along the path."""
         limits, values = Limits.of(case), outcomes["path"].values
-        well, jumps = float(str(values["well"])), values["jumps"]
+        well, jumps = float(values["well"]), values["jumps"]
         noise = (max(limits.noise_energy, 1e-10), max(limits.noise_force, 1e-9))
         allowed = (max(ENERGY_JUMP * well, 20.0 * noise[0]), max(FORCE_JUMP * well, 20.0 * noise[1]))
         why = f"1e-4 (energy) and 1e-3 per Å (force) of the well depth of {well:.2g} eV"
@@ -88,4 +91,4 @@ def _pairs(numbers: list[int]) -> list[tuple[int, int]]:
     """Every pair of up to four species; of more, each with itself and with the next one."""
     if len(numbers) <= 4:
         return [(a, b) for i, a in enumerate(numbers) for b in numbers[i:]]
-    return [(a, a) for a in numbers] + list(zip(numbers, numbers[1:], strict=False))
+    return [(a, a) for a in numbers] + list(itertools.pairwise(numbers))

@@ -36,7 +36,8 @@ class ForcesMatchEnergy(Check):
 
     mandatory = True
     catches = (
-        "zero_force", "constant_energy", "frozen", "non_conservative", "scaled_forces", "wrong_sign_forces", "mixed_units"
+        "zero_force", "constant_energy", "frozen", "non_conservative", "scaled_forces", "wrong_sign_forces",
+        "mixed_units",
     )  # fmt: skip
 
     def trials(self, survey: Survey) -> Iterable[Case]:

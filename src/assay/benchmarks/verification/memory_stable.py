@@ -47,4 +47,4 @@ class MemoryStable(Check):
         values = outcomes["memory"].values
         why = "1000 bytes a call is a gigabyte in a simulation of a million steps"
         for name, label in (("resident_bytes", "memory of the process"), ("python_bytes", "Python objects")):
-            yield Residual(label, float(str(values[name])), "bytes per evaluation", LIMIT, NOISE, why)
+            yield Residual(label, float(values[name]), "bytes per evaluation", LIMIT, NOISE, why)

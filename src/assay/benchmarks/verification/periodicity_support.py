@@ -56,7 +56,7 @@ class PeriodicitySupport(Check):
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The doubled cell against 2^p times the cell, and the cell with longer vacuum against itself."""
         limits, points = Limits.of(case), outcomes["points"].points()
-        base, p, pattern = base_point(points), int(str(case.context["p"])), case.context["pattern"]
+        base, p, pattern = base_point(points), int(case.context["p"]), case.context["pattern"]
         if p < 1 or any(point.ok and point.pbc != pattern for point in points):
             patterns = {point.pbc for point in points}
             yield Residual(

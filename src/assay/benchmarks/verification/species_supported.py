@@ -4,8 +4,9 @@ A list of elements on a model card is a promise. A model that raises or returns 
 middle of somebody's simulation.
 
 Protocol: for every claimed species (all of them, not a sample) one atom, and random clusters of two, three and four
-atoms at three spacings each; a size counts as answered if any of its samples gives finite energy and forces. NaN is
-never an answer. Models that claim nothing are held to the elements that they answered when asked.
+atoms at three spacings each; a size counts as answered if any of its samples gives finite energy and forces. The lone
+atom and at least one size of cluster must be answered; each size that is not costs a letter. NaN is never an answer.
+Models that claim nothing are held to the elements for which they did not refuse when asked.
 Reference: the model's own claim.    Cite: OpenKIM verification check vc-species-supported-as-stated.
 """
 
@@ -15,13 +16,18 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check, Refused, Residual
+from assay.benchmarks.verification._check import Check, Residual
 from assay.configurations import boxed, cluster, symbol
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome
 from assay.structure import Structure
 from assay.survey import Survey
+
+FLOOR = 0.05
+"""Far below one size, so that the first size without an answer costs letters."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +51,21 @@ class SpeciesSupported(Check):
             for size in self.sizes:
                 bodies += [cluster((number,), factors.get(number, 1.0) * f, size, size) for f in self.spacings]
             structures = tuple(body if free else boxed(body) for body in bodies)
-            yield Case(symbol(number), {"points": SinglePoints(structures)}, {"sizes": [len(b) for b in bodies]})
+            yield Case(
+                symbol(number), {"points": SinglePoints(structures)}, {"sizes": np.array([len(b) for b in bodies])}
+            )
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
-        """Cluster sizes without any answer; zero is what passes. Any NaN fails."""
-        points, sizes = outcomes["points"].points(), case.context["sizes"]
-        if not isinstance(sizes, list):
-            raise Refused("refused: the case lists no sizes")
+        """Cluster sizes without any answer. No answer for the lone atom, or for no cluster at all, or NaN: failed."""
+        points, sizes = outcomes["points"].points(), np.asarray(case.context["sizes"]).tolist()
         answered = {size for size, point in zip(sizes, points, strict=True) if point.ok}
         invalid = [p.reason for p in points if not p.ok and not p.reason.startswith("refused")]
         missing = sorted(set(sizes) - answered)
-        count = math.inf if invalid or not answered else float(len(missing))
+        hopeless = invalid or 1 in missing or len(missing) == len(set(sizes)) - 1
         reason = (invalid or [p.reason for p in points if not p.ok] or [""])[0]
-        what = f"{case.id}: no answer for {', '.join(map(str, missing))} atoms ({reason})" if missing else case.id
-        where = f"{case.id}: {reason}" if count == math.inf else what
-        yield Residual(where, count, "cluster sizes without an answer", 0.0, 0.0, "a claimed species must be answered")
+        where = f"{case.id}, {' and '.join(map(str, missing))} atoms: {reason}" if missing or invalid else case.id
+        count = math.inf if hopeless else float(len(missing))
+        unit = "cluster sizes without an answer"
+        yield Residual(
+            where, count, unit, float(len(set(sizes)) - 2), FLOOR, "the lone atom and some cluster must be answered"
+        )

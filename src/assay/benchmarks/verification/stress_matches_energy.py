@@ -58,7 +58,7 @@ class StressMatchesEnergy(Check):
         bad = next((p for p in points if not p.ok), None)
         if bad is not None:
             raise Refused(bad.reason)
-        steps, volume = np.asarray(case.context["steps"]), float(str(case.context["volume"]))
+        steps, volume = np.asarray(case.context["steps"]), float(case.context["volume"])
         energies = np.array([p.energy for p in points]).reshape(len(steps), 2, 6)
         slope, doubt = extrapolated_derivative(steps, energies[:, 0], energies[:, 1])
         expected, scale = slope / volume, max(float(np.abs(slope).max()) / volume, float(np.abs(base.stress).max()))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.benchmarks.verification._deviation import DeviationCheck
-from assay.jobs import Setting
+from assay.codec import Data
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ThreadSafe(DeviationCheck):
     rounds: int = 5
 
     @property
-    def settings(self) -> dict[str, Setting]:
+    def settings(self) -> Data:
         """How many threads, and how often each goes through all structures."""
         return {"threads": self.threads, "rounds": self.rounds}
 

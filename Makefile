@@ -1,0 +1,66 @@
+# `make audit` and `make test` work from nothing and may be repeated. PYTHON chooses the interpreter.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+KIM_VENV = .venv-kim
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: audit test test-kim test-slow lint docs sabotage perf clean
+
+audit: $(VENV)/audit-ready
+	$(BIN)/assay run gfn2-xtb --suite smoke --output results
+
+test: $(VENV)/test-ready
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/test-ready
+	$(BIN)/python -m pytest -m slow
+
+test-kim: $(KIM_VENV)/ready
+	$(KIM_VENV)/bin/python -m pytest -m kim
+
+lint: $(VENV)/lint-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/docs-ready
+	$(BIN)/python docs/scripts/benchmark_pages.py
+	$(BIN)/mkdocs build --strict
+
+sabotage: $(VENV)/test-ready
+	$(BIN)/python docs/scripts/sabotage_matrix.py
+
+perf: $(VENV)/test-ready
+	$(BIN)/python perf/single_points.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/audit-ready: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[xtb]'
+	touch $@
+
+$(VENV)/test-ready: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[xtb,test]'
+	touch $@
+
+$(VENV)/lint-ready: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	touch $@
+
+$(VENV)/docs-ready: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+# The KIM API and its models come from the system's packages; kimpy is compiled against them.
+$(KIM_VENV)/ready: pyproject.toml
+	sh .ci/install-kim-api
+	$(PYTHON) -m venv $(KIM_VENV)
+	$(KIM_VENV)/bin/python -m pip install --quiet --upgrade pip
+	$(KIM_VENV)/bin/python -m pip install --quiet --editable '.[kim,test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(KIM_VENV) site
