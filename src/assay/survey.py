@@ -107,7 +107,7 @@ class Survey:
         for subject in [*self.subjects[:1], *(s for s in self.subjects[1:] if len(s.numbers) > 1)]:
             if subject.cluster_factor is not None:
                 body = cluster(subject.numbers, subject.cluster_factor, CROWD)
-                found.append((f"{subject.label}-crowd", body if self._free else boxed(body)))
+                found.append((subject.label, body if self._free else boxed(body)))
         return found
 
     def crystals(self, pattern: str = "TTT", variant: int = 0) -> list[tuple[str, Structure]]:

@@ -26,7 +26,10 @@ APART = 1e-3
 ENOUGH = 5
 """So many jumps settle the matter."""
 
-REFUSAL_COST = 20
+RESERVE = 200
+"""Evaluations that are always left for following rough intervals down, about five times what one jump takes."""
+
+REFUSAL_COST = 60
 """A refusal counts as so many evaluations: models that iterate until they give up take long to refuse."""
 
 INNER_REFUSALS, OUTER_REFUSALS = 12, 3
@@ -108,32 +111,36 @@ class _Walk:
         return found
 
     def _narrow(self, coarse: list[Place], energy_limit: float, force_limit: float) -> tuple[list[dict], float]:
-        """Halve the worst intervals until all are smooth, or so narrow that what is left is a jump."""
+        """Halve the worst intervals until all are smooth, or so narrow that what is left is a jump.
+
+        Returns the jumps and the width of the widest interval that is neither: 0 unless the model refused places there.
+        """
         queue: list[tuple[float, int, Place, Place, Place]] = []
         ticket = itertools.count()  # breaks ties, since places cannot be ordered
 
-        def push(a: Place, b: Place) -> None:
+        def push(a: Place, b: Place) -> bool:
             middle = self.place(0.5 * (a.at + b.at))
             if middle is not None:
                 worth = _roughness(a, middle, b, energy_limit, force_limit)
                 heapq.heappush(queue, (-worth, next(ticket), a, middle, b))
+            return middle is not None
 
-        for a, b in itertools.pairwise(coarse):
-            push(a, b)
         jumps: list[dict] = []
-        while queue and self.budget > 0 and -queue[0][0] > 1.0:
+        lost = 0.0
+        for a, b in itertools.pairwise(coarse):
+            if not push(a, b):
+                lost = max(lost, b.at - a.at)
+        self.budget = max(self.budget, RESERVE)  # refusals may have used it up, but rough places are always followed
+        while queue and -queue[0][0] > 1.0 and len(jumps) < ENOUGH:
             _, _, a, middle, b = heapq.heappop(queue)
-            if any(a.at - APART < jump["at"] < b.at + APART for jump in jumps) and b.at - a.at < APART:
+            width = b.at - a.at
+            if width < APART and any(a.at - APART < jump["at"] < b.at + APART for jump in jumps):
                 continue
-            if b.at - a.at <= NARROWEST:
-                jumps.append(_jump(a, b))
-                if len(jumps) == ENOUGH:
-                    break
-                continue
-            push(a, middle)
-            push(middle, b)
-        open_widths = [b.at - a.at for worth, _, a, _, b in queue if -worth > 1.0]
-        return jumps, max(open_widths, default=0.0)
+            if width <= NARROWEST:
+                jumps.append(max(_jump(a, middle), _jump(middle, b), key=lambda jump: jump["energy"] + jump["force"]))
+            elif self.budget <= 0 or not all([push(a, middle), push(middle, b)]):
+                lost = max(lost, width)
+        return jumps, lost
 
 
 def _well_depth(places: list[Place]) -> float:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check, Limits, Residual
+from assay.benchmarks.verification._check import Check, Limits, Refused, Residual
 from assay.configurations import boxed, dimer, symbol
 from assay.jobs import Probe
 from assay.outcome import Outcome
@@ -50,10 +50,12 @@ class EnergySmooth(Check):
             length = touching(first, second, survey)
             body = dimer(first, second, 0.5 * length)
             yield self._case(f"{symbol(first)}-{symbol(second)}", survey, body, 1, 0.0, self.reach - 0.5 * length)
-        for label, body in [*survey.clusters(), *survey.crowds()]:
+        bodies = [(f"{label}-cluster", body) for label, body in survey.clusters()]
+        bodies += [(f"{label}-crowd", body) for label, body in survey.crowds()]
+        for name, body in bodies:
             centre = body.positions.mean(axis=0)
             atom = int(np.argmax(np.linalg.norm(body.positions - centre, axis=1)))
-            yield self._case(f"{label}-cluster", survey, body, atom, -0.3, self.reach)
+            yield self._case(name, survey, body, atom, -0.3, self.reach)
 
     def _case(self, name: str, survey: Survey, body: Structure, atom: int, start: float, end: float) -> Case:
         arm = body.positions[atom] - body.positions[[i for i in range(len(body)) if i != atom]].mean(axis=0)
@@ -61,7 +63,7 @@ class EnergySmooth(Check):
         free = "FFF" in survey.pbc
         settings = {
             "atom": atom, "x": x, "y": y, "z": z, "start": start, "end": end if free else min(end, 8.0),
-            "step": self.step, "budget": self.budget,
+            "step": self.step if len(body) == 2 else 2.0 * self.step, "budget": self.budget,
             "energy_limit": _finest(ENERGY_JUMP, survey.noise_energy),
             "force_limit": _finest(FORCE_JUMP, survey.noise_force),
         }  # fmt: skip
@@ -72,11 +74,13 @@ class EnergySmooth(Check):
         """The largest jumps along the path."""
         limits, values = Limits.of(case), outcomes["path"].values
         well, jumps = float(values["well"]), values["jumps"]
+        if values["unresolved"] and not jumps:
+            raise Refused(f"refused: places on the path, so that a jump cannot be excluded: {values['reason']}")
         noise = (max(limits.noise_energy, 1e-10), max(limits.noise_force, 1e-9))
         allowed = (max(ENERGY_JUMP * well, 20.0 * noise[0]), max(FORCE_JUMP * well, 20.0 * noise[1]))
         why = f"1e-4 (energy) and 1e-3 per Å (force) of the well depth of {well:.2g} eV"
         yield Residual(f"{case.id} everywhere", 0.0, "eV", allowed[0], noise[0], why)
-        for jump in jumps if isinstance(jumps, list) else []:
+        for jump in jumps:
             place = f"{case.id} at {jump['at']:.4f} Å along the path"
             yield Residual(f"{place}: energy jump", jump["energy"], "eV", allowed[0], noise[0], why)
             wall = FORCE_JUMP * jump["size"]  # on a steep wall a step of a thousandth is below notice
