@@ -83,14 +83,15 @@ class _Walk:
         if len(coarse) < 3:
             raise ModelFailure(f"the path could not be walked: {self.refused[0] if self.refused else 'too short'}")
         well = _well_depth(coarse)
-        jumps, widest = self._narrow(coarse, energy_limit * well, force_limit * well)
+        jumps, roughness, unseen = self._narrow(coarse, energy_limit * well, force_limit * well)
         return {
             "at": np.array([p.at for p in coarse]),
             "energy": np.array([p.energy for p in coarse]),
             "force": np.array([p.along for p in coarse]),
             "well": well,
             "jumps": jumps,
-            "unresolved": widest,
+            "roughness": roughness,
+            "unseen": unseen,
             "evaluated": len(coarse),
             "refused": len(self.refused),
             "reason": self.refused[0] if self.refused else "",
@@ -110,10 +111,11 @@ class _Walk:
                 break
         return found
 
-    def _narrow(self, coarse: list[Place], energy_limit: float, force_limit: float) -> tuple[list[dict], float]:
+    def _narrow(self, coarse: list[Place], energy_limit: float, force_limit: float) -> tuple[list[dict], float, float]:
         """Halve the worst intervals until all are smooth, or so narrow that what is left is a jump.
 
-        Returns the jumps and the width of the widest interval that is neither: 0 unless the model refused places there.
+        Returns the jumps, the roughness (in units of the limits) that was left when the evaluations were used up, and
+        the width (Å) of the widest interval whose middle the model refused.
         """
         queue: list[tuple[float, int, Place, Place, Place]] = []
         ticket = itertools.count()  # breaks ties, since places cannot be ordered
@@ -126,21 +128,23 @@ class _Walk:
             return middle is not None
 
         jumps: list[dict] = []
-        lost = 0.0
+        unseen, roughness = 0.0, 0.0
         for a, b in itertools.pairwise(coarse):
             if not push(a, b):
-                lost = max(lost, b.at - a.at)
+                unseen = max(unseen, b.at - a.at)
         self.budget = max(self.budget, RESERVE)  # refusals may have used it up, but rough places are always followed
         while queue and -queue[0][0] > 1.0 and len(jumps) < ENOUGH:
-            _, _, a, middle, b = heapq.heappop(queue)
+            worth, _, a, middle, b = heapq.heappop(queue)
             width = b.at - a.at
             if width < APART and any(a.at - APART < jump["at"] < b.at + APART for jump in jumps):
                 continue
             if width <= NARROWEST:
                 jumps.append(max(_jump(a, middle), _jump(middle, b), key=lambda jump: jump["energy"] + jump["force"]))
-            elif self.budget <= 0 or not all([push(a, middle), push(middle, b)]):
-                lost = max(lost, width)
-        return jumps, lost
+            elif self.budget <= 0:
+                roughness = max(roughness, -worth)
+            elif not all([push(a, middle), push(middle, b)]):
+                unseen = max(unseen, width)
+        return jumps, roughness, unseen
 
 
 def _well_depth(places: list[Place]) -> float:
@@ -156,7 +160,8 @@ def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_lim
     """How far the midpoint lies from a smooth curve through the ends, in units of the limits."""
     width = b.at - a.at
     expected = 0.5 * (a.energy + b.energy) + width / 8.0 * (b.along - a.along)
-    size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
+    # The slope from the energies counts too, lest a model without forces look rough.
+    size = max(np.abs(a.forces).max(), np.abs(b.forces).max(), abs(b.energy - a.energy) / width)
     energy = abs(middle.energy - expected) / (energy_limit + RELATIVE * size * width)
     forces = np.abs(middle.forces - 0.5 * (a.forces + b.forces)).max() / (force_limit + RELATIVE * size)
     return float(max(energy, forces))

@@ -13,7 +13,7 @@ from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.structure import Structure
 
-SIZEABLE, ABSURD = 0.05, 50.0
+SIZEABLE, ABSURD = 0.3, 50.0
 """The window for the largest force component, in eV/Å."""
 
 STEP, TRIES = 1.12, 16

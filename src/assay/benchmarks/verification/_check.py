@@ -64,6 +64,14 @@ class Limits:
         """The spacing of floating-point numbers near 1 in the model's precision."""
         return EPSILON[self.precision]
 
+    def energy_noise(self, energy: float) -> float:
+        """How far an energy (eV) may be off by rounding and by the measured noise."""
+        return 2.0 * self.epsilon * max(abs(energy), 1.0) + self.noise_energy
+
+    def force_noise(self, force: float) -> float:
+        """How far forces (eV/Å) of this size may be off by rounding and by the measured noise."""
+        return 4.0 * self.epsilon * max(force, 1.0) + self.noise_force
+
     def energy(
         self, where: str, error: float, scale: float, atoms: int, extra: float = 0.0, tight: float = 1.0
     ) -> Residual:

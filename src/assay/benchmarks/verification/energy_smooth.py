@@ -74,12 +74,14 @@ class EnergySmooth(Check):
         """The largest jumps along the path."""
         limits, values = Limits.of(case), outcomes["path"].values
         well, jumps = float(values["well"]), values["jumps"]
-        if values["unresolved"] and not jumps:
+        if values["unseen"] and not jumps:
             raise Refused(f"refused: places on the path, so that a jump cannot be excluded: {values['reason']}")
         noise = (max(limits.noise_energy, 1e-10), max(limits.noise_force, 1e-9))
         allowed = (max(ENERGY_JUMP * well, 20.0 * noise[0]), max(FORCE_JUMP * well, 20.0 * noise[1]))
         why = f"1e-4 (energy) and 1e-3 per Å (force) of the well depth of {well:.2g} eV"
-        yield Residual(f"{case.id} everywhere", 0.0, "eV", allowed[0], noise[0], why)
+        # What is left of roughness when the evaluations are used up is in units of the finest limit.
+        left = FINER * allowed[0] * values["roughness"]
+        yield Residual(f"{case.id} everywhere", left, "eV", allowed[0], noise[0], why)
         for jump in jumps:
             place = f"{case.id} at {jump['at']:.4f} Å along the path"
             yield Residual(f"{place}: energy jump", jump["energy"], "eV", allowed[0], noise[0], why)

@@ -15,17 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.differences import extrapolated_derivative
+from assay.analysis.differences import derivative_gap, extrapolated_derivative
 from assay.benchmark import Case
 from assay.benchmarks.verification._check import Check, Limits, Residual
-from assay.benchmarks.verification._derivative import coordinate, ladder_cases, split_ladder
+from assay.benchmarks.verification._derivative import coordinate, judge_derivatives, ladder_cases, split_ladder
 from assay.outcome import Outcome
 from assay.survey import Survey
 
 RELATIVE = {"float64": 3e-4, "float32": 1e-2}
 """Largest asymmetry relative to the largest element of the Jacobian that passes."""
-
-LOOSEST = 0.02
 
 
 @dataclass(frozen=True)
@@ -41,19 +39,20 @@ class ForcesConservative(Check):
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The most asymmetric pair of coordinates."""
         limits = Limits.of(case)
-        _, steps, _, forces = split_ladder(case, outcomes["ladder"])
-        jacobian, doubt = extrapolated_derivative(steps, forces[:, 0], forces[:, 1])
+        base, steps, _, forces = split_ladder(case, outcomes["ladder"])
+        noise = limits.force_noise(float(np.abs(base.forces).max()))
+        jacobian, doubt = extrapolated_derivative(steps, forces[:, 0], forces[:, 1], noise)
         scale = float(np.abs(jacobian).max())
         if scale == 0.0:
             yield Residual(
                 f"{case.id}: no force ever changes", np.inf, "eV/Å²", 0.0, 0.0, "trivial forces are no forces"
             )
             return
-        unsure = np.maximum(doubt, doubt.T)
-        allowed = np.minimum(np.maximum(RELATIVE[limits.precision] * scale, 10.0 * unsure), LOOSEST * scale)
-        floor = max(float(np.median(unsure)), limits.epsilon * scale)
-        errors = np.abs(jacobian - jacobian.T)
-        i, j = np.unravel_index(int(np.argmax(errors / allowed)), errors.shape)
-        why = f"{RELATIVE[limits.precision]:.0e} of the largest element ({scale:.2g} eV/Å²) in {limits.precision}"
-        where = f"{case.id} {coordinate(int(i))} with {coordinate(int(j))}"
-        yield Residual(where, float(errors[i, j]), "eV/Å²", float(allowed[i, j]), floor, why)
+        gap = derivative_gap(steps, base.forces.ravel()[None, :], forces[:, 0], forces[:, 1], noise)
+        unsure, kinks = np.maximum(doubt, doubt.T), np.maximum(gap, gap.T)
+        relative = RELATIVE[limits.precision]
+        found = judge_derivatives(np.abs(jacobian - jacobian.T), unsure, kinks, scale, relative, limits.epsilon * scale)
+        i, j = divmod(found.worst, len(jacobian))
+        why = f"{relative:.0e} of the largest element ({scale:.2g} eV/Å²) in {limits.precision}, more at kinks"
+        where = f"{case.id} {coordinate(i)} with {coordinate(j)}"
+        yield Residual(where, found.error, "eV/Å²", found.allowed, found.floor, why)
