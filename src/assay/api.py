@@ -153,25 +153,18 @@ def _prepare(runner: Runner, suite: Suite, settings: Settings) -> Plan:
     survey = make_survey(runner, settings.all_species, settings.elements)
     runner.store.write_model({**runner.model.describe(), "survey": survey.describe()})
     plan = make_plan(suite.build(), survey, runner, settings.limit)
-    write_plan(plan, runner)
+    write_plan(plan, runner, partial=settings.limit is not None)
     return plan
 
 
 @contextmanager
 def _session(model: Model, output: str | Path | None, settings: Settings) -> Iterator[Runner]:
     """A store, an executor and a runner that belong together; without an output folder they vanish afterwards."""
-    keep = contextmanager(lambda: iter([Path(output)]))() if output is not None else _temporary()
     workers = settings.workers if settings.workers is not None else (os.cpu_count() or 1)
-    with keep as root:
-        store = Store.create(root, model.folder)
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        store = Store.create(Path(scratch if output is None else output), model.folder)
         with open_executor(model, store, workers) as executor:
             yield Runner(model, store, executor, settings.timeout, progress=settings.progress)
-
-
-@contextmanager
-def _temporary() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        yield Path(folder)
 
 
 def _kept(output: str | Path | None, runner: Runner) -> Path | None:

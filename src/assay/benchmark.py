@@ -26,14 +26,13 @@ class Case:
     """One question put to the model: the jobs that answer it and the numbers needed to judge the answer.
 
     `context` is plain data (numbers, text, arrays) and is kept in the store; `unsupported` says why the model is not
-    asked; `note` is shown to people.
+    asked.
     """
 
     id: str
     jobs: Mapping[str, Job]
     context: Data = field(default_factory=dict)
     unsupported: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True)

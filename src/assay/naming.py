@@ -20,4 +20,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not close:
         tails = {candidate.rpartition(".")[2]: candidate for candidate in candidates}
         close = [tails[tail] for tail in difflib.get_close_matches(name.rpartition(".")[2], tails, n=1, cutoff=0.5)]
-    return f", did you mean '{close[0]}'?" if close else ""
+    return f" (did you mean '{close[0]}'?)" if close else ""

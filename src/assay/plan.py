@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay.benchmark import Benchmark, Case, Scope
 from assay.jobs import Job
 from assay.run import Runner
+from assay.store import Stamp
 from assay.survey import Survey
 
 
@@ -43,8 +44,9 @@ def make_plan(benchmarks: Sequence[Benchmark], survey: Survey, runner: Runner, l
     return Plan(cases, versions, jobs, len(wanted), runner.missing(jobs.values()), survey.seconds_per_call)
 
 
-def write_plan(plan: Plan, runner: Runner) -> None:
-    """Keep the cases in the store, so that scoring needs neither model nor data."""
+def write_plan(plan: Plan, runner: Runner, partial: bool = False) -> None:
+    """Keep the cases in the store, so that scoring needs neither model nor data; a partial plan only adds."""
     for name, group in plan.cases.items():
         keys = {case.id: {role: runner.key(job) for role, job in case.jobs.items()} for case in group}
-        runner.store.write_cases(name, plan.versions[name], group, keys)
+        stamp = Stamp(plan.versions[name], runner.model.fingerprint)
+        runner.store.write_cases(name, stamp, group, keys, keep_others=partial)

@@ -81,15 +81,23 @@ class ModelResult:
 def read_results(store: Store, suite: Suite) -> ModelResult:
     """Results of one model for the benchmarks of a suite that have cases in the store."""
     outcomes = store.outcomes()
-    benchmarks = {b.name: b for b in suite.build()}
-    present = [name for name in benchmarks if name in set(store.benchmarks())]
     description = store.read_model()
-    results = [_result(benchmarks[name], store, outcomes) for name in present]
-    return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(store.warnings))
+    warnings = list(store.warnings)
+    results = []
+    for benchmark in suite.build():
+        if benchmark.name not in store.benchmarks():
+            continue
+        stamp, rows = store.read_cases(benchmark.name)
+        if stamp != (benchmark.version, description.get("fingerprint", stamp.fingerprint)):
+            warnings.append(f"results of {benchmark.name} are of another version of it or of the model: run it again")
+            continue
+        results.append(_result(benchmark, rows, outcomes))
+    return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(warnings))
 
 
-def _result(benchmark: Benchmark, store: Store, outcomes: dict[str, Outcome]) -> BenchmarkResult:
-    version, rows = store.read_cases(benchmark.name)
+def _result(
+    benchmark: Benchmark, rows: Sequence[tuple[Case, dict[str, str]]], outcomes: dict[str, Outcome]
+) -> BenchmarkResult:
     observations = [_observe(benchmark, case, keys, outcomes) for case, keys in rows]
     scores = [benchmark.case_score(o) for o in observations]
     counted = [s for s in scores if s is not None]
@@ -97,7 +105,7 @@ def _result(benchmark: Benchmark, store: Store, outcomes: dict[str, Outcome]) ->
     score, stderr = (None, None) if incomplete else mean_score(counted)
     return BenchmarkResult(
         benchmark.name,
-        version,
+        benchmark.version,
         score,
         stderr,
         (len(counted), len(observations)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -61,14 +60,14 @@ class Runner:
         missing = self.missing(jobs)
         total = sum(job.force_calls for job in missing.values())
         done = 0
-        waiting = deque(self._bundles(missing, deadline))
+        waiting = list(self._bundles(missing, deadline))
         while waiting and not self.gave_up:
-            batch, waiting = list(waiting), deque()
+            batch, waiting = waiting, []
             for finished in self.executor.run(batch):
-                waiting.extend(self._after(finished))
-                done += sum(job.force_calls for _, job in finished.bundle.jobs)
-                done -= sum(job.force_calls for b in waiting for _, job in b.jobs) if finished.lost else 0
-                self.progress(min(max(done, 0), total), total, what)
+                again = self._after(finished)
+                waiting += again
+                done += _calls(finished.bundle) - sum(_calls(bundle) for bundle in again)
+                self.progress(done, total, what)
                 if self.gave_up:
                     break
         self.known = self.store.outcomes()
@@ -120,3 +119,8 @@ class Runner:
     def _record_loss(self, key: str, reason: str) -> None:
         outcome = Outcome(key, ERROR, reason=reason, provenance={"engine": "ase", "finished": time.time()})
         self.store.append(outcome)
+
+
+def _calls(bundle: Bundle) -> int:
+    """Evaluations that the jobs of a bundle ask for."""
+    return sum(job.force_calls for _, job in bundle.jobs)

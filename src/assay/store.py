@@ -8,12 +8,19 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from assay import codec
 from assay.benchmark import Case
 from assay.errors import AssayError
 from assay.outcome import Outcome
+
+
+class Stamp(NamedTuple):
+    """What cases belong to: the version of the benchmark and the fingerprint of the model."""
+
+    version: int
+    fingerprint: str
 
 
 @dataclass
@@ -78,31 +85,45 @@ class Store:
         return _read_table(path)
 
     def write_cases(
-        self, benchmark: str, version: int, cases: Iterable[Case], keys: Mapping[str, dict[str, str]]
+        self,
+        benchmark: str,
+        stamp: Stamp,
+        cases: Iterable[Case],
+        keys: Mapping[str, dict[str, str]],
+        keep_others: bool = False,
     ) -> None:
-        """Keep case ids, job keys and references, so that scoring needs neither the model nor the data."""
+        """Keep case ids, job keys and references, so that scoring needs neither the model nor the data.
+
+        With `keep_others`, cases of an earlier run of the same version and model stay beside the new ones.
+        """
         rows = [
-            {"id": c.id, "keys": keys[c.id], "context": dict(c.context), "unsupported": c.unsupported, "note": c.note}
-            for c in cases
+            {"id": c.id, "keys": keys[c.id], "context": dict(c.context), "unsupported": c.unsupported} for c in cases
         ]
-        text = codec.dumps({"benchmark": benchmark, "version": version, "cases": rows})
-        _write_atomically(self.folder / "cases" / f"{benchmark}.json", text)
+        path = self._cases_path(benchmark)
+        if keep_others and path.is_file():
+            old = _read_table(path)
+            known = {row["id"] for row in rows}
+            if (old["version"], old["fingerprint"]) == stamp:
+                rows += [row for row in old["cases"] if row["keys"] and row["id"] not in known]
+        data = {"benchmark": benchmark, "version": stamp.version, "fingerprint": stamp.fingerprint, "cases": rows}
+        _write_atomically(path, codec.dumps(data))
+
+    def _cases_path(self, benchmark: str) -> Path:
+        return self.folder / "cases" / f"{benchmark}.json"
 
     def benchmarks(self) -> list[str]:
         """Names of the benchmarks that have cases here."""
         return sorted(path.stem for path in (self.folder / "cases").glob("*.json"))
 
-    def read_cases(self, benchmark: str) -> tuple[int, list[tuple[Case, dict[str, str]]]]:
-        """The version and the cases of a benchmark with the keys of their jobs."""
-        data = _read_table(self.folder / "cases" / f"{benchmark}.json")
-        rows = data["cases"]
-        if not isinstance(rows, list):
-            raise AssayError(
-                f"'{self.folder / 'cases' / benchmark}.json' has no list of cases; run the benchmark again"
-            )
-        return int(data["version"]), [
-            (Case(row["id"], {}, row["context"], row["unsupported"], row["note"]), row["keys"]) for row in rows
-        ]
+    def read_cases(self, benchmark: str) -> tuple[Stamp, list[tuple[Case, dict[str, str]]]]:
+        """The stamp and the cases of a benchmark with the keys of their jobs."""
+        path = self._cases_path(benchmark)
+        data = _read_table(path)
+        try:
+            rows = [(Case(row["id"], {}, row["context"], row["unsupported"]), row["keys"]) for row in data["cases"]]
+            return Stamp(int(data["version"]), str(data["fingerprint"])), rows
+        except (KeyError, TypeError, ValueError) as error:
+            raise AssayError(f"'{path}' is damaged ({error!r}); delete it and run the benchmark again") from error
 
 
 def open_stores(root: Path) -> list[Store]:

@@ -144,7 +144,7 @@ class Check(Benchmark):
         }
         if survey.contact_error:
             return [Case("contact", {}, {"lost": survey.contact_error, **limits})]
-        trials = [Case(t.id, t.jobs, {**t.context, **limits}, t.unsupported, t.note) for t in self.trials(survey)]
+        trials = [Case(t.id, t.jobs, {**t.context, **limits}, t.unsupported) for t in self.trials(survey)]
         if not trials:
             reason = "the model answered for no element" if not survey.answered else _why_nothing(survey)
             trials = [Case("nothing", {}, {"failure": reason, **limits})]
