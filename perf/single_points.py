@@ -22,7 +22,7 @@ from assay.engines.ase import AseEngine
 from assay.executors import open_executor
 from assay.jobs import SinglePoints, job_key
 from assay.model import load_model
-from assay.run import Runner
+from assay.runner import Runner
 from assay.store import Store
 from assay.worker import run_jobs
 

@@ -20,8 +20,9 @@ from ase.calculators.calculator import Calculator, all_changes
 from scipy.spatial.transform import Rotation
 
 from assay import sabotage
-from assay.sabotage import BROKEN, SOUND, Oracle
-from assay.sound import BOND, SoundPotential
+from assay.sabotage import BROKEN, SOUND
+from assay.sound import BOND, Oracle, SoundPotential
+from assay.structure import from_atoms
 
 Build = Callable[[], Calculator]
 Measure = Callable[[Build], float]
@@ -302,6 +303,8 @@ SEEN: dict[str, tuple[set[Measure], set[Measure]]] = {
     "process_dependent": (set(), set()),
     "stale_small_moves": ({memory_of_close_structures}, {roughness}),
     "mutates_input": ({change_of_input}, set()),
+    "wrong_unit_conversion": (set(), set()),
+    "batch_mixes_structures": (set(), set()),
 }
 NO_VALUES = {"nan_for_one_species", "raises", "hangs", "kills_process"}
 CHECKS = {
@@ -325,7 +328,10 @@ CHECKS = {
     "species_supported": {refused_claims},
     "memory_stable": set(),
     "thread_safe": set(),
+    "unit_conversion": set(),
+    "batch_consistent": set(),
 }
+ELSEWHERE = {"memory_stable", "thread_safe", "unit_conversion", "batch_consistent"}  # seen by tests of their own
 each_measurement = pytest.mark.parametrize("measure", LEVEL, ids=lambda measure: measure.__name__)
 
 
@@ -349,7 +355,7 @@ def test_a_bug_is_seen_where_it_must_be_and_nowhere_else(name: str) -> None:
 @pytest.mark.parametrize("name", SEEN)
 def test_each_named_check_has_something_to_catch(name: str) -> None:
     for check in BROKEN[name].caught_by:
-        elsewhere = check in ("memory_stable", "thread_safe") or name == "process_dependent"
+        elsewhere = check in ELSEWHERE or name == "process_dependent"
         assert elsewhere or CHECKS[check] & SEEN[name][0]
 
 
@@ -577,6 +583,33 @@ def test_values_are_stale_until_an_atom_has_moved_far_enough() -> None:
     far.positions[0, 0] += 2e-3
     assert difference(values(calculator, far), values(CuAu(), far)) == 0.0
     assert difference(values(calculator, crystal()), values(CuAu(), crystal())) == 0.0
+
+
+def test_only_the_other_units_give_other_physics() -> None:
+    build = BROKEN["wrong_unit_conversion"].build
+    usual, other = (build.build_in_units(units) for units in build.unit_sets)  # type: ignore[attr-defined]
+    assert difference(values(usual, cluster()), values(CuAu(), cluster())) == 0.0
+    assert difference(values(other, cluster()), values(CuAu(), cluster())) > 1e-3
+    assert forces_against_energy(lambda: build.build_in_units("nm")) < LEVEL[forces_against_energy]  # type: ignore[attr-defined]
+
+
+def batch_errors(build: Build, structures: list[Atoms]) -> tuple[list[float], list[float]]:
+    """Errors of energies (eV) and forces (eV/Å) in a batch, structure by structure."""
+    found = build.build_batch().evaluate([from_atoms(atoms) for atoms in structures])  # type: ignore[attr-defined]
+    expected = [values(CuAu(), atoms) for atoms in structures]
+    pairs = list(zip(found, expected, strict=True))
+    return [abs(a[0] - b[0]) for a, b in pairs], [float(np.abs(a[1] - b[1]).max()) for a, b in pairs]
+
+
+def test_forces_in_a_batch_are_those_of_the_structure_before_if_it_is_as_large() -> None:
+    energies, forces = batch_errors(BROKEN["batch_mixes_structures"].build, [cluster(0), cluster(1), crystal()])
+    assert energies == [0.0, 0.0, 0.0]
+    assert forces[0] == forces[2] == 0.0
+    assert forces[1] > 0.1
+
+
+def test_the_sound_batch_gives_what_each_structure_gives_alone() -> None:
+    assert batch_errors(SOUND["sound_batch"], [cluster(0), cluster(1), crystal()]) == ([0.0] * 3, [0.0] * 3)
 
 
 def test_single_precision_is_sound_to_seven_digits_and_not_to_ten() -> None:

@@ -183,7 +183,7 @@ def tolerance_phrases() -> list[str]:
 
 def deadline_phrases() -> list[str]:
     """What docs/concepts.md says about deadlines, with small numbers as words."""
-    from assay.run import GIVE_UP, PATIENCE, TIMEOUT
+    from assay.runner import GIVE_UP, PATIENCE, TIMEOUT
 
     words = {3: "three", 4: "four", 5: "five", 10: "ten", 20: "twenty", 30: "thirty"}
     return [

@@ -17,7 +17,7 @@ from assay.model import Model, load_model
 from assay.plan import Plan, make_plan, write_plan
 from assay.report.document import check_document, score_document
 from assay.results import ModelResult, read_results
-from assay.run import TIMEOUT, Progress, Runner, silent
+from assay.runner import TIMEOUT, Progress, Runner, silent
 from assay.store import Store
 from assay.suites import Suite, choose_suite
 from assay.survey import Survey, make_survey

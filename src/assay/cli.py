@@ -211,7 +211,7 @@ def _run_one(model: str, suite: str, benchmarks: Sequence[str], options: argpars
 
 def _settings(options: argparse.Namespace) -> Settings:
     from assay.api import Settings
-    from assay.run import TIMEOUT
+    from assay.runner import TIMEOUT
 
     return Settings(
         options.jobs, options.timeout or TIMEOUT, options.limit, options.all_species, _elements(options.elements)

@@ -12,6 +12,7 @@ from typing import Protocol
 from assay.engines.ase import AseEngine
 from assay.jobs import Job
 from assay.model import Model, ModelReference
+from assay.processes import CleanSpawn
 from assay.store import Store
 from assay.worker import prepare_process, run_bundle, run_jobs
 
@@ -61,8 +62,6 @@ class LocalProcesses:
     """Worker processes that each load the model once; one that hangs is killed, one that dies is replaced."""
 
     def __init__(self, reference: ModelReference, store: Store, workers: int) -> None:
-        import multiprocessing
-
         from pebble import ProcessPool
 
         # A spawned worker starts clean: no threads or locks of the parent, which torch and OpenMP do not survive.
@@ -70,7 +69,7 @@ class LocalProcesses:
             max_workers=workers,
             initializer=prepare_process,
             initargs=[reference, str(store.folder)],
-            context=multiprocessing.get_context("spawn"),
+            context=CleanSpawn(),
         )
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:

@@ -35,7 +35,8 @@ class BatchEvaluator(Protocol):
 class ModelCard:
     """What a model claims. A claim left as None is unknown, and Assay finds out by asking the model.
 
-    `elements` are atomic numbers, `pbc` the patterns of periodic directions it can treat ("FFF" is a cluster).
+    `elements` are atomic numbers, `pbc` the patterns of periodic directions it can treat ("FFF" is a cluster), `files`
+    those that decide the results, such as a checkpoint: a change in one makes it another model.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ModelCard:
     licence: str = ""
     description: str = ""
     packages: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -169,10 +171,10 @@ def _from_factory(spec: str) -> Model:
     if factory is None:
         public = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
         raise AssayError(f"'{place}' has no factory '{name}'{did_you_mean(name, public)}")
-    top = place.partition(".")[0] if not place.endswith(".py") else ""
-    version = package_version(top) if top else ""
     card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
-    fingerprint = digest(shown, source, version, package_version("ase"))
+    home = Path(module.__file__).parent if module.__file__ else Path()
+    contents = [_file_digest(home / name, shown) for name in card.files]
+    fingerprint = digest(shown, source, *_imported_versions(source, place), *contents)
     return _model(card, fingerprint, factory, reference)
 
 
@@ -187,6 +189,31 @@ def _model(card: ModelCard, fingerprint: str, factory: object, reference: ModelR
         tuple(getattr(factory, "unit_sets", ())),
         getattr(factory, "build_in_units", None),
     )
+
+
+def _file_digest(path: Path, model: str) -> str:
+    """The hash of a file that a model claims to depend on."""
+    try:
+        return digest(path.read_bytes())
+    except OSError as error:
+        raise AssayError(
+            f"model '{model}' claims the file '{path}', which cannot be read ({error.strerror})"
+        ) from error
+
+
+def _imported_versions(source: bytes, place: str) -> list[str]:
+    """Versions of the packages that a Python source imports, since a new version may give other numbers."""
+    import ast
+
+    names = {"ase", place.partition(".")[0]}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    homes = importlib.metadata.packages_distributions()
+    found = sorted({distribution for name in names for distribution in homes.get(name, [])})
+    return [f"{distribution}=={package_version(distribution)}" for distribution in found]
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -247,7 +274,7 @@ def claims_card(name: str, claims: Any) -> ModelCard:
         if not all(symbols):
             raise AssayError(f"the claims of '{name}' name an unknown element in {list(fields['elements'])}")
         fields["elements"] = tuple(sorted(symbols))
-    for key in ("pbc", "packages", "notes"):
+    for key in ("pbc", "packages", "files", "notes"):
         if fields.get(key) is not None:
             fields[key] = tuple(fields[key])
     return replace(ModelCard(name), **fields)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.benchmark import Benchmark, Case, Scope
 from assay.jobs import Job
-from assay.run import Runner
+from assay.runner import Runner
 from assay.store import Stamp
 from assay.survey import Survey
 

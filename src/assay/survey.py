@@ -16,7 +16,7 @@ from assay.errors import AssayError
 from assay.jobs import Probe, SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard, claims_card
 from assay.outcome import ERROR, OK, Outcome
-from assay.run import Runner
+from assay.runner import Runner
 from assay.structure import Structure
 
 HEAVIEST = 118
@@ -130,6 +130,7 @@ class Survey:
             "invalid": {symbol(z): reason for z, reason in self.invalid.items()},
             "lost": {symbol(z): reason for z, reason in self.lost.items()},
             "checked": [s.label for s in self.subjects],
+            "sampled": len({z for s in self.subjects for z in s.numbers}) < len(set(self.species) & set(self.answered)),
             "pbc": list(self.pbc),
             "stress": self.stress,
             "precision": self.precision,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assay.run import Progress, silent
+from assay.runner import Progress, silent
 
 
 @contextmanager

@@ -68,6 +68,8 @@ def summary_line(result: ModelResult) -> str:
     failed = [v.name.rpartition(".")[2] for v in result.verdicts if v.mandatory and v.passed is False]
     if failed:
         return f"{result.name} is NOT sound: {', '.join(failed)}. ({parts}; * must pass)"
+    if not any(v.mandatory for v in result.verdicts):
+        return f"{result.name}: no mandatory check was asked for. ({parts})"
     if not result.passed:
         return f"{result.name}: no verdict, some checks are not finished. ({parts}; * must pass)"
     return f"{result.name} passes all mandatory checks. ({parts}; * must pass)"
@@ -78,8 +80,8 @@ def _remarks(result: ModelResult) -> list[str]:
     if not isinstance(survey, dict):
         return []
     remarks = [str(r) for r in survey.get("remarks", [])]
-    checked, answered = survey.get("checked", []), survey.get("answered", [])
-    if len(answered) > len(checked) and checked:
+    checked = survey.get("checked", [])
+    if survey.get("sampled"):
         remarks.append(f"checked on {' '.join(checked)}; --all-species takes every element")
     noise = f"{survey.get('noise_energy_eV') or 0.0:.1e} eV, {survey.get('noise_force_eV_per_A') or 0.0:.1e} eV/Å"
     if survey.get("precision"):

@@ -78,7 +78,7 @@ class Limits:
         """Judge a difference of energies (eV). The scale is |E|, but at least 1 eV per atom: energies may cancel."""
         size = max(abs(scale), float(atoms))
         relative = ENERGY[self.precision] * tight
-        tolerance = max(relative * size, 10.0 * self.noise_energy if tight == 1.0 else 0.0) + extra
+        tolerance = max(relative * size, self._allowance(self.noise_energy, 1e-3 * size, tight)) + extra
         floor = max(4.0 * self.epsilon * size, self.noise_energy)
         return Residual(f"{where}: energy", error, "eV", tolerance, floor, self._why(relative, "energy"))
 
@@ -86,9 +86,13 @@ class Limits:
         """Judge a difference of forces (eV/Å) against the largest force, but at least 1 eV/Å."""
         size = max(abs(scale), 1.0)
         relative = FORCES[self.precision] * tight
-        tolerance = max(relative * size, 10.0 * self.noise_force if tight == 1.0 else 0.0) + extra
+        tolerance = max(relative * size, self._allowance(self.noise_force, 1e-2 * size, tight)) + extra
         floor = max(16.0 * self.epsilon * size, self.noise_force)
         return Residual(f"{where}: forces", error, "eV/Å", tolerance, floor, self._why(relative, "largest force"))
+
+    def _allowance(self, noise: float, most: float, tight: float) -> float:
+        """What noise excuses: ten times its floor, up to a limit, and nothing where the noise itself is judged."""
+        return min(10.0 * noise, most) if tight == 1.0 else 0.0
 
     def _why(self, relative: float, what: str) -> str:
         return f"{relative:.0e} of the {what} in {self.precision}, or ten times the noise floor if that is more"
@@ -166,7 +170,9 @@ class Check(Benchmark):
         detail = {"evaluated": 1, "comparisons": len(found), "worst": _as_dict(worst)}
         if not math.isfinite(worst.ratio):
             return Observation(case.id, FAILED, reason=worst.where, detail=detail)
-        reason = f"{worst.where} differs by {worst.error:.2g} {worst.unit}" if worst.ratio > 1.0 else ""
+        reason = (
+            f"{worst.where}: {worst.error:.2g} {worst.unit}, allowed {worst.tolerance:.1g}" if worst.ratio > 1.0 else ""
+        )
         return Observation(case.id, OK, {"error_over_tolerance": worst.ratio}, reason, detail)
 
     def verdict(self, observations: Sequence[Observation]) -> Verdict:
@@ -184,7 +190,7 @@ class Check(Benchmark):
             status=status,
             passed=passed,
             mandatory=self.mandatory,
-            grade=_letter(worst, passed),
+            grade=_letter(worst, passed, len(refused), len(compared)),
             error=_finite(worst.error) if worst else None,
             unit=worst.unit if worst else "",
             tolerance=worst.tolerance if worst else None,
@@ -258,12 +264,14 @@ def _worst(compared: Sequence[Observation]) -> Residual | None:
     return max(found, key=lambda r: (r.ratio, r.error / r.floor if r.floor else 0.0), default=None)
 
 
-def _letter(worst: Residual | None, passed: bool | None) -> str | None:
+def _letter(worst: Residual | None, passed: bool | None, refused: int, compared: int) -> str | None:
+    """The letter of the worst comparison; a model that refused a quarter of the cases gets no better than a D."""
     if passed is None:
         return None
     if not passed or worst is None:
         return "F"
-    return grade(worst.error, worst.floor, worst.tolerance)
+    letter = grade(worst.error, worst.floor, worst.tolerance)
+    return max(letter, "D") if refused and 3 * refused >= compared else letter
 
 
 def _comment(worst: Residual | None, broken: list, refused: list, lost: list, skipped: list) -> str:

@@ -1,0 +1,129 @@
+"""Potentials that damage the process they run in, answer nonsense, or take their time: for the tests of the runner.
+
+Each is the sound potential for Cu and Au with one fault, named as on the command line: `machine.py:hangs_on_gold`.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from math import nan
+from typing import NoReturn
+
+from ase import Atoms
+from ase.calculators.calculator import Calculator
+
+from assay.sound import SoundPotential, Values
+
+Fault = Callable[[Atoms], float | None]
+
+
+class Faulty(SoundPotential):
+    """The sound potential, with a fault that strikes at each evaluation; what it returns multiplies the energy."""
+
+    claims = ("Cu", "Au")
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__()
+        self.fault = fault
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        """Energy and forces, if the fault lets us."""
+        factor = self.fault(atoms)
+        values = super().evaluate(atoms)
+        return values if factor is None else values._replace(energy=factor * values.energy)
+
+
+def _factory(fault: Fault, claims: tuple[str, ...] = Faulty.claims) -> Callable[[], Calculator]:
+    def build() -> Calculator:
+        return Faulty(fault)
+
+    build.claims = claims  # type: ignore[attr-defined]
+    return build
+
+
+def _only(kind: Callable[[Atoms], bool], fault: Callable[[], None]) -> Callable[[], Calculator]:
+    return _factory(lambda atoms: fault() if kind(atoms) else None)
+
+
+def has_gold(atoms: Atoms) -> bool:
+    """True for structures of gold alone and for alloys of it."""
+    return "Au" in atoms.symbols
+
+
+def is_gold_cluster(atoms: Atoms) -> bool:
+    """True for one kind of structure only: more than four gold atoms and nothing else, not periodic."""
+    return len(atoms) > 4 and set(atoms.symbols) == {"Au"} and not atoms.pbc.any()
+
+
+def is_crowd(atoms: Atoms) -> bool:
+    """True for the clusters of twelve atoms, which only the check of smoothness uses."""
+    return len(atoms) == 12 and not atoms.pbc.any()
+
+
+def hang() -> NoReturn:
+    """Never return."""
+    while True:
+        time.sleep(3600.0)
+
+
+def die() -> None:
+    """End this process as the kernel does when memory is short."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def crash() -> None:
+    """Read from address zero: a segmentation fault in compiled code."""
+    ctypes.string_at(0)
+
+
+def leave() -> NoReturn:
+    """Leave as a script would."""
+    sys.exit(5)
+
+
+def run_out_of_memory() -> NoReturn:
+    """Fail as an array that is too large does."""
+    raise MemoryError("for an array of 9 TB")
+
+
+def interrupt() -> NoReturn:
+    """Raise what Ctrl-C raises."""
+    raise KeyboardInterrupt
+
+
+def fail() -> NoReturn:
+    """Fail as a model with a bug does."""
+    raise RuntimeError("this model has a bug")
+
+
+def _always(atoms: Atoms) -> bool:
+    return True
+
+
+raises = _only(_always, fail)
+runs_out_of_memory = _only(_always, run_out_of_memory)
+leaves = _only(_always, leave)
+interrupts = _only(_always, interrupt)
+hangs = _only(_always, hang)
+dies = _only(_always, die)
+answers_nan = _factory(lambda atoms: nan)
+answers_nan_for_gold = _factory(lambda atoms: nan if has_gold(atoms) else None)
+answers_nan_for_alloys = _factory(lambda atoms: nan if len(set(atoms.symbols)) > 1 else None)
+
+hangs_on_gold = _only(has_gold, hang)
+dies_on_gold = _only(has_gold, die)
+crashes_on_gold = _only(has_gold, crash)
+leaves_on_gold = _only(has_gold, leave)
+interrupts_on_gold = _only(has_gold, interrupt)
+runs_out_of_memory_on_gold = _only(has_gold, run_out_of_memory)
+fails_on_gold = _only(has_gold, fail)
+
+dies_on_gold_clusters = _only(is_gold_cluster, die)
+hangs_on_gold_clusters = _only(is_gold_cluster, hang)
+crashes_on_crowds = _only(is_crowd, crash)
+hangs_on_crowds = _only(is_crowd, hang)
+
+slow = _factory(lambda atoms: time.sleep(0.003), claims=("Cu",))

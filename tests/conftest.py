@@ -1,0 +1,36 @@
+"""What several test files share: one verified model with its results folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from assay.api import Report, run
+
+COPPER = (29,)
+
+# No deadline: how long an example takes says nothing about the code on a busy machine.
+settings.register_profile("assay", deadline=None, max_examples=50, derandomize=True)
+settings.load_profile("assay")
+
+
+@pytest.fixture(scope="session")
+def sound_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The sound potential, verified on copper in this process; results are kept in `sound_report.folder`."""
+    return run("assay.sabotage:sound", output=tmp_path_factory.mktemp("sound"), workers=0, elements=COPPER)
+
+
+@pytest.fixture(scope="session")
+def broken_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A potential with zero forces, verified on copper in this process."""
+    return run("assay.sabotage:zero_force", output=tmp_path_factory.mktemp("broken"), workers=0, elements=COPPER)
+
+
+@pytest.fixture
+def results(sound_report: Report, tmp_path: Path) -> Path:
+    """A copy of a results folder that a test may spoil."""
+    assert sound_report.folder is not None
+    return Path(shutil.copytree(sound_report.folder.parent, tmp_path / "results"))

@@ -1,0 +1,86 @@
+"""Small calculators whose answers are known beforehand, and short ways to put them to work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from ase import Atoms
+from ase.calculators.calculator import Calculator
+
+from assay.engines.ase import AseEngine
+from assay.model import Model, ModelCard
+from assay.structure import Floats, Structure
+
+Curve = Callable[[float], float]
+DIMER = Structure.build([29, 29], [[0.0, 0.0, 0.0], [0.0, 0.0, 2.5]])
+
+
+class Toy(Calculator):
+    """A calculator that writes down what `answer` gives."""
+
+    implemented_properties = ["energy", "free_energy", "forces", "stress"]  # noqa: RUF012
+
+    def answer(self, atoms: Atoms) -> dict[str, object]:
+        """The results for a structure."""
+        return {"energy": 0.0, "forces": np.zeros((len(atoms), 3))}
+
+    def calculate(self, atoms: Atoms, properties: object = (), system_changes: object = ()) -> None:
+        """Write the results down."""
+        self.atoms = atoms.copy()
+        self.results = self.answer(atoms)
+
+
+class Says(Toy):
+    """Returns the same results for every structure, whatever they are."""
+
+    def __init__(self, **results: object) -> None:
+        super().__init__()
+        self.said = results
+
+    def answer(self, atoms: Atoms) -> dict[str, object]:
+        """What it was told to say."""
+        return dict(self.said)
+
+
+class Spring(Toy):
+    """Each atom is tied to the origin: E = k/2 Σ r², F = −k r, with k in eV/Å²."""
+
+    stiffness = 2.0
+
+    def answer(self, atoms: Atoms) -> dict[str, object]:
+        """Energy and forces of the springs."""
+        energy = 0.5 * self.stiffness * float((atoms.positions**2).sum())
+        return {"energy": energy, "forces": -self.stiffness * atoms.positions}
+
+
+class Pair(Toy):
+    """Two atoms with a given energy (eV) of their distance (Å) and a given slope of it (eV/Å)."""
+
+    def __init__(self, energy: Curve, slope: Curve) -> None:
+        super().__init__()
+        self.energy, self.slope = energy, slope
+
+    def answer(self, atoms: Atoms) -> dict[str, object]:
+        """The pair energy, and forces along the line that joins the atoms."""
+        arm = atoms.positions[1] - atoms.positions[0]
+        distance = float(np.linalg.norm(arm))
+        pull = self.slope(distance) * arm / distance
+        return {"energy": self.energy(distance), "forces": np.array([pull, -pull])}
+
+
+def model_of(build: Callable[[], object], **parts: object) -> Model:
+    """A model around a builder; `parts` are other fields of `Model`."""
+    given: dict = {"card": ModelCard("toy"), "fingerprint": "toy", "build": build, "reference": None, **parts}
+    return Model(**given)
+
+
+def engine_of(build: Callable[[], object], **parts: object) -> AseEngine:
+    """An engine for a builder of calculators."""
+    return AseEngine(model_of(build, **parts))
+
+
+def distances(positions: Floats) -> Floats:
+    """Distances (Å) of all pairs, each once."""
+    i, j = np.triu_indices(len(positions), 1)
+    return np.asarray(np.linalg.norm(positions[i] - positions[j], axis=1))
