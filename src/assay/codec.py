@@ -48,7 +48,7 @@ def plain_table(table: Data) -> dict[str, Any]:
 def _encode(value: object) -> object:
     if isinstance(value, np.ndarray):
         kind = value.dtype.newbyteorder("<").str if value.dtype.kind != "b" else "|b1"
-        array = np.ascontiguousarray(value, dtype=kind if kind in _KINDS else "<f8")
+        array = np.array(value, dtype=kind if kind in _KINDS else "<f8", order="C")
         text = base64.b64encode(array.tobytes()).decode("ascii")
         return {_KEY: [array.dtype.str, list(array.shape), text]}
     if isinstance(value, np.generic):
@@ -63,10 +63,12 @@ def _encode(value: object) -> object:
 
 
 def _decode(item: dict[str, Any]) -> Any:
-    packed = item.get(_KEY)
-    if packed is None or len(item) != 1:
+    if _KEY not in item or len(item) != 1:
         return item
-    kind, shape, text = packed
-    if kind not in _KINDS:
-        raise ValueError(f"array of unknown kind {kind!r}")
-    return np.frombuffer(base64.b64decode(text), dtype=kind).reshape(shape)
+    try:
+        kind, shape, text = item[_KEY]
+        if kind not in _KINDS:
+            raise ValueError(f"array of unknown kind {kind!r}")
+        return np.frombuffer(base64.b64decode(text, validate=True), dtype=kind).reshape([int(n) for n in shape])
+    except TypeError as error:
+        raise ValueError(f"not an array: {error}") from error

@@ -7,7 +7,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -172,7 +172,8 @@ def _from_factory(spec: str) -> Model:
         public = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
         raise AssayError(f"'{place}' has no factory '{name}'{did_you_mean(name, public)}")
     card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
-    home = Path(module.__file__).parent if module.__file__ else Path()
+    origin = getattr(module, "__file__", None)
+    home = Path(origin).parent if origin else Path()
     contents = [_file_digest(home / name, shown) for name in card.files]
     fingerprint = digest(shown, source, *_imported_versions(source, place), *contents)
     return _model(card, fingerprint, factory, reference)
@@ -206,7 +207,11 @@ def _imported_versions(source: bytes, place: str) -> list[str]:
     import ast
 
     names = {"ase", place.partition(".")[0]}
-    for node in ast.walk(ast.parse(source)):
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):  # a compiled module
+        tree = ast.Module([], [])
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -222,7 +227,7 @@ def _import_file(path: Path) -> ModuleType:
         raise AssayError(f"there is no file '{path}'; give the path of a Python file, as in file.py:factory")
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
-    name = f"assay_user_{digest(str(path))}"
+    name = f"assay_user_{digest(str(path), path.read_bytes())}"  # a file that has changed is another module
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -241,7 +246,7 @@ def _import_file(path: Path) -> ModuleType:
 def _import_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except ImportError as error:
+    except Exception as error:
         raise AssayError(
             f"module '{name}' cannot be imported ({error}); install it or check the name, as in package.module:factory"
         ) from error
@@ -253,31 +258,53 @@ def _builder(factory: Any, shown: str) -> Callable[[], Calculator]:
     if callable(factory) and isinstance(factory, type):
         return factory
     if hasattr(factory, "get_potential_energy"):
-        import copy
-
-        return lambda: copy.deepcopy(factory)
+        return lambda: _copied(factory)
     raise AssayError(f"'{shown}' is neither a calculator nor a function that returns one")
+
+
+def _copied(calculator: Calculator) -> Calculator:
+    """A fresh copy of a calculator, or the calculator itself where it cannot be copied."""
+    import copy
+
+    try:
+        return copy.deepcopy(calculator)
+    except Exception:
+        return calculator
 
 
 def claims_card(name: str, claims: Any) -> ModelCard:
     """A card from what a factory declares: `claims = ("Cu", "Au")` or a dictionary with the fields of the card."""
     if claims is None:
         return ModelCard(name)
+    claims = [claims] if isinstance(claims, str) else claims
+    if not isinstance(claims, Mapping | Sequence | set | frozenset):
+        raise AssayError(f"the claims of '{name}' are {claims!r}; give a list of elements or a table, see ModelCard")
     fields: dict[str, Any] = dict(claims) if isinstance(claims, Mapping) else {"elements": claims}
     unknown = set(fields) - set(ModelCard.__dataclass_fields__)
     if unknown:
-        raise AssayError(f"the claims of '{name}' have the unknown field '{sorted(unknown)[0]}'; see ModelCard")
-    from ase.data import atomic_numbers
-
+        raise AssayError(f"the claims of '{name}' have the unknown field '{min(unknown, key=str)}'; see ModelCard")
     if fields.get("elements") is not None:
-        symbols = [atomic_numbers.get(e, 0) if isinstance(e, str) else int(e) for e in fields["elements"]]
-        if not all(symbols):
-            raise AssayError(f"the claims of '{name}' name an unknown element in {list(fields['elements'])}")
-        fields["elements"] = tuple(sorted(symbols))
+        fields["elements"] = _atomic_numbers(name, fields["elements"])
     for key in ("pbc", "packages", "files", "notes"):
         if fields.get(key) is not None:
             fields[key] = tuple(fields[key])
+    wrong = [p for p in fields.get("pbc") or () if p not in ("FFF", *PERIODIC_PATTERNS)]
+    if wrong:
+        raise AssayError(f"the claims of '{name}' name the periodic directions '{wrong[0]}'; write them as in 'TTF'")
     return replace(ModelCard(name), **fields)
+
+
+def _atomic_numbers(name: str, elements: Collection[Any]) -> tuple[int, ...]:
+    """Atomic numbers of elements given by symbol or number, in order, each once."""
+    from ase.data import atomic_numbers
+
+    found = set()
+    for element in elements:
+        number = atomic_numbers.get(element, 0) if isinstance(element, str) else element
+        if not isinstance(number, int) or not 1 <= number <= 118:
+            raise AssayError(f"the claims of '{name}' name an unknown element in {list(elements)}")
+        found.add(number)
+    return tuple(sorted(found))
 
 
 def from_object(source: object) -> Model:
@@ -318,9 +345,9 @@ def _pickled(source: object) -> bytes | None:
 def _is_installed(module: ModuleType) -> bool:
     """True for modules that a fresh interpreter can import too."""
     origin = getattr(module, "__file__", None)
-    return module.__name__ != "__main__" and (
-        origin is None or "site-packages" in origin or module.__name__.partition(".")[0] == "assay"
-    )
+    top = module.__name__.partition(".")[0]
+    known = top == "assay" or top in sys.stdlib_module_names
+    return top != "__main__" and (origin is None or "site-packages" in origin or known)
 
 
 def _from_payload(reference: ModelReference) -> Model:

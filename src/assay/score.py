@@ -50,5 +50,7 @@ def grade(error: float, floor: float, tolerance: float) -> str:
     start = 10.0 * floor
     if error <= start or start >= tolerance:
         return "A"
+    if start <= 0.0:
+        return "D"  # without a floor there is no scale to be near or far on
     place = math.log(error / start) / math.log(tolerance / start)
     return "BCD"[min(2, int(3.0 * place))]

@@ -46,11 +46,15 @@ class Store:
 
     def append(self, outcome: Outcome) -> None:
         """Write one finished job as one whole line, which from then on survives the death of this process."""
-        if self._writer is None:
-            path = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
-            self._writer = path.open("a", encoding="utf-8")
-        self._writer.write(codec.dumps(outcome.as_dict()) + "\n")
-        self._writer.flush()
+        line = codec.dumps(outcome.as_dict()) + "\n"
+        try:
+            if self._writer is None:
+                path = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
+                self._writer = path.open("a", encoding="utf-8")
+            self._writer.write(line)
+            self._writer.flush()
+        except OSError as error:
+            raise _cannot_write(self.folder, error) from error
 
     def outcomes(self) -> dict[str, Outcome]:
         """Every finished job by its key; the newest line wins, and an unfinished line is passed over and reported."""
@@ -68,8 +72,10 @@ class Store:
         for path in sorted((self.folder / "outcomes").glob("*.jsonl")):
             for number, line in enumerate(path.read_bytes().splitlines(), start=1):
                 try:
-                    data = codec.loads(line.decode("utf-8"))
-                    yield Outcome(**data)
+                    outcome = Outcome(**codec.loads(line.decode("utf-8")))
+                    if not (isinstance(outcome.key, str) and isinstance(outcome.provenance, Mapping)):
+                        raise TypeError("not an outcome")
+                    yield outcome
                 except (ValueError, TypeError):
                     self.warnings.append(f"{path.name} line {number} is torn or damaged and was passed over")
 
@@ -101,10 +107,8 @@ class Store:
         ]
         path = self._cases_path(benchmark)
         if keep_others and path.is_file():
-            old = _read_table(path)
             known = {row["id"] for row in rows}
-            if (old["version"], old["fingerprint"]) == stamp:
-                rows += [row for row in old["cases"] if row["keys"] and row["id"] not in known]
+            rows += [row for row in _rows_of(path, stamp) if row["keys"] and row["id"] not in known]
         data = {"benchmark": benchmark, "version": stamp.version, "fingerprint": stamp.fingerprint, "cases": rows}
         _write_atomically(path, codec.dumps(data))
 
@@ -149,5 +153,22 @@ def _read_table(path: Path) -> dict[str, Any]:
 def _write_atomically(path: Path, text: str) -> None:
     """Replace a file in one step, so that a reader or a power cut never sees half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> AssayError:
+    return AssayError(f"'{path}' cannot be written ({error.strerror}); see whether the folder is there and has room")
+
+
+def _rows_of(path: Path, stamp: Stamp) -> list[dict[str, Any]]:
+    """Cases that an earlier run with the same stamp left; none from a damaged file, which is about to be replaced."""
+    try:
+        old = _read_table(path)
+        rows = old["cases"] if (old["version"], old["fingerprint"]) == stamp else []
+        return [row for row in rows if isinstance(row["keys"], dict) and isinstance(row["id"], str)]
+    except (AssayError, KeyError, TypeError):
+        return []

@@ -73,6 +73,7 @@ class AseEngine:
 
     def _note_change(self) -> None:
         self.changed_inputs += 1
+        self._scratch.clear()  # what the calculator altered must not be used again
 
     def _atoms(self, structure: Structure) -> Atoms:
         key = (structure.numbers.tobytes(), structure.pbc)
@@ -155,11 +156,21 @@ def evaluate(
         raise ModelFailure(f"refused: {failure}") from failure
     except Exception as error:
         raise ModelFailure(f"refused: {type(error).__name__}: {error}".strip()) from error
-    if on_change is not None and not np.array_equal(target.arrays["positions"], structure.positions):
+    if on_change is not None and _altered(target, structure):
         on_change()
-    stress = results.get("stress") if "stress" in properties else None
     pattern = "".join("T" if periodic else "F" for periodic in target.pbc)
+    stress = results.get("stress") if "stress" in properties else None
     return Point(_energy(results), _forces(results, len(structure)), _stress(stress), pbc=pattern)
+
+
+def _altered(atoms: Atoms, structure: Structure) -> bool:
+    """True when atoms are no longer those of the structure."""
+    return not (
+        np.array_equal(atoms.arrays["positions"], structure.positions)
+        and np.array_equal(atoms.arrays["numbers"], structure.numbers)
+        and np.array_equal(atoms.cell.array, structure.cell)
+        and tuple(atoms.pbc) == structure.pbc
+    )
 
 
 def has_stress(calculator: Calculator) -> bool:
@@ -182,10 +193,18 @@ def _results(calculator: Calculator, atoms: Atoms, wanted: list[str]) -> dict[st
     return found
 
 
+def _numbers(value: object, what: str) -> Floats:
+    """The value as a new array of floats; what cannot be one is the model's failure."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelFailure(f"returned {what} that is not made of numbers: {error}") from error
+
+
 def _energy(results: dict[str, object]) -> float:
     if "energy" not in results:
         raise ModelFailure("returned no energy")
-    energy = np.asarray(results["energy"], dtype=float)
+    energy = _numbers(results["energy"], "an energy")
     if energy.size != 1:
         raise ModelFailure(f"returned an energy of shape {energy.shape}, expected one number")
     value = float(energy.reshape(-1)[0])
@@ -198,7 +217,7 @@ def _forces(results: dict[str, object], count: int) -> Floats:
     if "forces" not in results:
         raise ModelFailure("returned no forces")
     # A copy: calculators may hand out a buffer that they fill again at the next call.
-    forces = np.array(results["forces"], dtype=float)
+    forces = _numbers(results["forces"], "forces")
     if forces.shape != (count, 3):
         raise ModelFailure(f"returned forces of shape {forces.shape} for {count} atoms")
     if not np.isfinite(forces).all():
@@ -209,7 +228,7 @@ def _forces(results: dict[str, object], count: int) -> Floats:
 def _stress(stress: object) -> Floats | None:
     if stress is None:
         return None
-    array = np.array(stress, dtype=float)
+    array = _numbers(stress, "a stress")
     if array.shape == (3, 3):
         array = array[[0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]]
     if array.shape != (6,):

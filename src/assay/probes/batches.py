@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.engines.ase import AseEngine, Unsupported
+from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.probes._deviation import worst_deviation
@@ -16,8 +17,13 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
         raise Unsupported("this model has no batched evaluator")
     evaluator = engine.model.build_batch()
     indices, structures, alone = engine.answered(probe.structures)
-    together = list(evaluator.evaluate(structures))
-    backwards = list(evaluator.evaluate(structures[::-1]))[::-1]
-    pairs = [evaluator.evaluate([structures[i - 1], s])[1] for i, s in enumerate(structures)]
-    trials = [[Point(e, np.asarray(f, dtype=float)) for e, f in batch] for batch in (together, backwards, pairs)]
+    try:
+        together = list(evaluator.evaluate(structures))
+        backwards = list(evaluator.evaluate(structures[::-1]))[::-1]
+        pairs = [evaluator.evaluate([structures[i - 1], s])[1] for i, s in enumerate(structures)]
+        trials = [[Point(e, np.asarray(f, dtype=float)) for e, f in batch] for batch in (together, backwards, pairs)]
+    except Exception as error:
+        raise ModelFailure(f"refused: a batch: {type(error).__name__}: {error}") from error
+    if any(len(trial) != len(structures) for trial in trials):
+        raise ModelFailure(f"returned {[len(t) for t in trials]} results for {len(structures)} structures in a batch")
     return {"indices": indices, **worst_deviation(alone, trials)}

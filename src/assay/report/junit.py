@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,7 +19,7 @@ def write_junit(result: ModelResult, path: Path) -> None:
     }
     suite = ElementTree.Element(
         "testsuite",
-        name=f"assay check {result.name}",
+        name=_printable(f"assay check {result.name}"),
         tests=str(len(verdicts)),
         failures=count["failed"],
         errors=count["error"],
@@ -34,9 +35,14 @@ def write_junit(result: ModelResult, path: Path) -> None:
 
 
 def _add_case(suite: ElementTree.Element, verdict: Verdict, model: str) -> None:
-    case = ElementTree.SubElement(suite, "testcase", classname=model, name=verdict.name)
+    case = ElementTree.SubElement(suite, "testcase", classname=_printable(model), name=verdict.name)
     tags = {"failed": "failure", "error": "error", "unsupported": "skipped"}
     if verdict.status in tags:
-        ElementTree.SubElement(case, tags[verdict.status], message=verdict.comment)
+        ElementTree.SubElement(case, tags[verdict.status], message=_printable(verdict.comment))
     else:
-        ElementTree.SubElement(case, "system-out").text = f"grade {verdict.grade}: {verdict.comment}"
+        ElementTree.SubElement(case, "system-out").text = _printable(f"grade {verdict.grade}: {verdict.comment}")
+
+
+def _printable(text: str) -> str:
+    """The text without characters that XML cannot hold, such as the colours of a terminal."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)

@@ -25,6 +25,11 @@ class Suite:
     def build(self) -> list[Benchmark]:
         """The benchmarks themselves, with the suite's settings."""
         known = registered_benchmarks()
+        for name in self.settings:
+            if name not in known:
+                raise AssayError(
+                    f"suite '{self.name}' has settings for '{name}', which is no benchmark{did_you_mean(name, known)}"
+                )
         return [self._build(known[name]) for name in find_benchmarks(self.benchmarks)]
 
     def _build(self, kind: type[Benchmark]) -> Benchmark:
@@ -61,13 +66,13 @@ def load_suite(name: str) -> Suite:
 def _parse(name: str, text: str) -> Suite:
     try:
         data = tomllib.loads(text)
-        return Suite(
-            str(data.get("name", name)),
-            str(data.get("description", "")),
-            tuple(str(item) for item in data["benchmarks"]),
-            data.get("settings", {}),
-        )
-    except (tomllib.TOMLDecodeError, KeyError) as error:
+        benchmarks, settings = data["benchmarks"], data.get("settings", {})
+        if not isinstance(benchmarks, list) or not all(isinstance(item, str) for item in benchmarks):
+            raise ValueError("'benchmarks' is not a list of names")
+        if not isinstance(settings, dict) or not all(isinstance(item, dict) for item in settings.values()):
+            raise ValueError("'settings' is not a table of tables")
+        return Suite(str(data.get("name", name)), str(data.get("description", "")), tuple(benchmarks), settings)
+    except (KeyError, ValueError) as error:
         raise AssayError(f"suite '{name}' cannot be read ({error}); it needs a list 'benchmarks'") from error
 
 
