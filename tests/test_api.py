@@ -261,23 +261,31 @@ def test_a_report_without_folder_keeps_nothing(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_run_in_a_folder_computes_nothing(tmp_path: Path) -> None:
-    class Counting(Copper):
-        """Counts its evaluations over all copies of itself."""
+SCRIPT = """
+import sys
+from assay.api import run
+from assay.sound import SoundPotential
 
-        calls: list[int] = []  # noqa: RUF012
+class Mine(SoundPotential):
+    claims = ("Cu",)
+    def evaluate(self, atoms):
+        print("evaluated")
+        return super().evaluate(atoms)
 
-        def evaluate(self, atoms: Atoms) -> Values:
-            """Energy and forces, and one more call."""
-            self.calls.append(len(atoms))
-            return super().evaluate(atoms)
+model = {"instance": Mine(), "class": Mine, "factory": lambda: Mine(("Cu",))}[sys.argv[1]]
+assert run(model, benchmarks=["inversion_symmetry"], output="results", workers=0, elements=(29,)).passed
+"""
 
-    counts = []
-    for _ in range(2):
-        run(Counting, benchmarks=FEW, output=tmp_path, workers=0)
-        counts.append(len(Counting.calls))
-    assert counts[0] > 500
-    assert counts[1] == counts[0]
+
+@pytest.mark.parametrize("kind", ["instance", "class", "factory"])
+def test_a_script_that_is_started_again_computes_nothing_again(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    first, second = (
+        subprocess.run([sys.executable, "script.py", kind], cwd=tmp_path, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+    assert first.stdout.count("evaluated") > 100
+    assert second.stdout.count("evaluated") == 0
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ WRONG = [
     (("check", "emt", "--elements", "Xx"), "'Xx'"),
     (("check", "emt", "--elements", ""), "''"),
     (("check", "emt", "--elements", "Cu,Zz"), "'Zz'"),
-    (("check", "lj", *QUICK, "-o", "occupied"), "'occupied"),
+    (("check", "lj", *QUICK, "-o", "occupied"), "occupied"),
     (("check", "lj", *QUICK, "--junit", "no/such/folder.xml"), "'no/such/folder.xml'"),
     (("check", "lj", *QUICK, "--write-configs", "occupied"), "'occupied'"),
     (("score", "nowhere"), "'nowhere'"),

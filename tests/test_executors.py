@@ -20,7 +20,7 @@ from assay.store import Store
 
 MACHINE = Path(__file__).parent / "broken" / "machine.py"
 COPPER, GOLD = 29, 79
-JOBS = 9
+JOBS = 12
 
 
 @contextmanager
@@ -32,10 +32,10 @@ def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0) -
         yield Runner(model, store, executor, timeout, pace=1e-3)
 
 
-def jobs(guilty: int) -> list[Job]:
-    """Copper dimers at different distances, and one gold dimer in place `guilty`."""
+def jobs(*guilty: int) -> list[Job]:
+    """Copper dimers at different distances, with gold dimers in the places `guilty`."""
     lengths = [2.2 + 0.1 * i for i in range(JOBS)]
-    kinds = [GOLD if i == guilty else COPPER for i in range(JOBS)]
+    kinds = [GOLD if i in guilty else COPPER for i in range(JOBS)]
     return [SinglePoints((dimer(z, z, length),)) for z, length in zip(kinds, lengths, strict=True)]
 
 
@@ -74,6 +74,16 @@ def test_only_the_guilty_job_is_an_error(tmp_path: Path, factory: str, reason: s
     assert all(count == 1 for (_, status), count in lines(tmp_path).items() if status == OK)
 
 
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_guilty_jobs_side_by_side_do_not_take_the_others_with_them(tmp_path: Path, count: int) -> None:
+    guilty = range(3, 3 + count)
+    with runner("dies_on_gold", tmp_path) as machine:
+        machine.complete([SinglePoints((dimer(COPPER, COPPER, 2.0),))], "one that shows that the model can answer")
+        machine.complete(jobs(*guilty), "dimers")
+        statuses = [machine.known[machine.key(job)].status for job in jobs(*guilty)]
+    assert statuses == [ERROR if i in guilty else OK for i in range(JOBS)]
+
+
 @pytest.mark.parametrize("factory", ["fails_on_gold", "leaves_on_gold", "answers_nan_for_gold"])
 def test_what_the_model_does_wrong_is_failed_and_its_traceback_is_kept(tmp_path: Path, factory: str) -> None:
     guilty, others = completed(factory, tmp_path, 4)
@@ -90,7 +100,7 @@ def test_two_workers_lose_the_same_job_as_one(tmp_path: Path) -> None:
 
 
 def test_values_do_not_depend_on_where_they_are_computed(tmp_path: Path) -> None:
-    work = jobs(guilty=4)
+    work = jobs(4)
     found = []
     for workers in (0, 2):
         with runner("slow", tmp_path / str(workers), workers) as machine:
@@ -106,7 +116,7 @@ def test_a_model_that_always_dies_is_given_up(tmp_path: Path) -> None:
     with runner("dies", tmp_path) as machine:
         # So slow a model that every job travels alone.
         machine.pace = 10.0
-        machine.complete(jobs(guilty=-1), "dimers")
+        machine.complete(jobs(), "dimers")
         assert f"{GIVE_UP} workers in a row were lost" in machine.gave_up
         assert len(machine.known) == GIVE_UP
         assert {outcome.status for outcome in machine.known.values()} == {ERROR}
@@ -122,7 +132,7 @@ def test_an_error_is_tried_again_and_a_failure_is_not(tmp_path: Path) -> None:
 
 def test_an_interrupt_in_this_process_keeps_what_is_done(tmp_path: Path) -> None:
     with runner("interrupts_on_gold", tmp_path, workers=0) as machine, pytest.raises(KeyboardInterrupt):
-        machine.complete(jobs(guilty=4), "dimers")
+        machine.complete(jobs(4), "dimers")
     assert set(lines(tmp_path).values()) == {1}
     assert {status for _, status in lines(tmp_path)} == {OK}
     assert len(lines(tmp_path)) == 4

@@ -43,9 +43,9 @@ def test_no_name_leaves_its_folder(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("gfn2-xbt", ", did you mean 'gfn2-xtb'?"),
-        ("emtt", ", did you mean 'emt'?"),
-        ("rotation_invarianc", ", did you mean 'verification.rotation_invariance'?"),
+        ("gfn2-xbt", " (did you mean 'gfn2-xtb'?)"),
+        ("emtt", " (did you mean 'emt'?)"),
+        ("rotation_invarianc", " (did you mean 'verification.rotation_invariance'?)"),
         ("zzzzzzzz", ""),
         ("", ""),
     ],
@@ -55,7 +55,7 @@ def test_a_slip_of_the_pen_gets_a_hint_and_nonsense_none(name: str, hint: str) -
 
 
 def test_a_name_without_its_long_category_is_found() -> None:
-    assert did_you_mean("cel", ["a_very_long_category.cell"]) == ", did you mean 'a_very_long_category.cell'?"
+    assert did_you_mean("cel", ["a_very_long_category.cell"]) == " (did you mean 'a_very_long_category.cell'?)"
 
 
 def test_without_known_names_there_is_no_hint() -> None:
@@ -63,4 +63,4 @@ def test_without_known_names_there_is_no_hint() -> None:
 
 
 def test_known_names_may_come_from_a_generator() -> None:
-    assert did_you_mean("emtt", (name for name in ("emt",))) == ", did you mean 'emt'?"
+    assert did_you_mean("emtt", (name for name in ("emt",))) == " (did you mean 'emt'?)"

@@ -115,8 +115,8 @@ def test_the_plan_is_kept_so_that_scoring_needs_no_model(runner: Runner, survey:
     plan = make_plan([NetForceZero()], survey, runner)
     write_plan(plan, runner)
     assert runner.store.benchmarks() == ["verification.net_force_zero"]
-    version, rows = runner.store.read_cases("verification.net_force_zero")
-    assert version == NetForceZero.version
+    stamp, rows = runner.store.read_cases("verification.net_force_zero")
+    assert stamp == (NetForceZero.version, runner.model.fingerprint)
     assert [case.id for case, _ in rows] == ["Cu-cluster", "Cu-TTT"]
     assert {key for _, keys in rows for key in keys.values()} == set(plan.jobs)
     (case, _), *_ = rows
@@ -124,3 +124,15 @@ def test_the_plan_is_kept_so_that_scoring_needs_no_model(runner: Runner, survey:
     assert isinstance(job, SinglePoints)
     assert case.context["positions"].tobytes() == job.structures[0].positions.tobytes()
     assert case.context["precision"] == "float64"
+
+
+def test_a_limited_plan_is_kept_beside_an_earlier_one(runner: Runner, survey: Survey) -> None:
+    def kept() -> list[str]:
+        return [case.id for case, _ in runner.store.read_cases("verification.net_force_zero")[1]]
+
+    write_plan(make_plan([NetForceZero()], survey, runner), runner)
+    limited = make_plan([NetForceZero()], survey, runner, limit=1)
+    write_plan(limited, runner, partial=True)
+    assert kept() == ["Cu-cluster", "Cu-TTT"]
+    write_plan(limited, runner)
+    assert kept() == ["Cu-cluster"]

@@ -180,8 +180,7 @@ def test_nothing_that_a_model_says_becomes_html(hostile: ModelResult) -> None:
 
 
 def test_nothing_that_a_model_says_becomes_colour_or_layout(hostile: ModelResult) -> None:
-    text = as_text(hostile, width=400)
-    assert EVIL in text
+    assert as_text(hostile, width=400).count(EVIL) == 4  # title, two comments, summary
     stream = io.StringIO()
     print_scores([hostile], "[red]suite[/red]", Console(file=stream, width=400))
     assert "[red]suite[/red]" in stream.getvalue()
@@ -215,15 +214,11 @@ def test_the_table_shows_what_failed(broken_report: Report) -> None:
             "model passes all mandatory checks. (1 passed, 0 failed, 1",
         ),
         ([verdict("a.b"), verdict("a.c", FAILED, False, mandatory=False)], "model passes all mandatory checks."),
+        ([verdict("a.b", mandatory=False)], "model: no mandatory check was asked for. (1 passed, 0 failed,"),
     ],
 )
 def test_one_line_says_whether_the_model_is_sound(verdicts: list[Verdict], words: str) -> None:
     assert summary_line(result(*verdicts)).startswith(words)
-
-
-@pytest.mark.xfail(strict=True, reason="a run of optional checks only is said to be unfinished")
-def test_a_run_without_mandatory_checks_is_not_called_unfinished() -> None:
-    assert "not finished" not in summary_line(result(verdict("a.b", mandatory=False)))
 
 
 def test_scores_of_several_models_stand_side_by_side(sound_report: Report, broken_report: Report) -> None:
@@ -313,9 +308,6 @@ def test_nothing_that_a_model_says_becomes_xml(hostile: ModelResult, tmp_path: P
 
 
 @pytest.mark.parametrize("character", ["\x1b[31m", "\x00", "\x08", "\ufffe", "\ud800"])
-@pytest.mark.xfail(
-    strict=True, raises=(ElementTree.ParseError, UnicodeEncodeError), reason="characters that XML does not have"
-)
 def test_control_characters_in_a_message_leave_the_file_readable(character: str, tmp_path: Path) -> None:
     bad = verdict("verification.x", FAILED, False, comment=f"RuntimeError: {character}out of tune")
     write_junit(result(bad), tmp_path / "junit.xml")

@@ -114,6 +114,7 @@ def test_a_failed_case_scores_zero(store: Store) -> None:
     assert (result.score, result.coverage) == (0.5, (2, 2))
     assert result.verdict is not None
     assert (result.verdict.evaluated, result.verdict.refused, result.verdict.passed) == (1, 1, True)
+    assert result.verdict.grade == "D"  # half of the cases were refused
     assert result.metrics[0].score == 0.5
 
 
@@ -150,6 +151,16 @@ def test_what_a_model_does_not_claim_is_not_counted(store: Store) -> None:
     assert whole.passed
 
 
+def test_a_model_that_refuses_everything_has_failed(store: Store) -> None:
+    for case in ("Cu-cluster", "Cu-TTT"):
+        replace_outcome(store, case, FAILED, "refused: ValueError: no", point("refused: ValueError: no"))
+    result = only(store)
+    assert result.score == 0.0
+    assert result.verdict is not None
+    assert (result.verdict.passed, result.verdict.grade, result.verdict.status) == (False, "F", FAILED)
+    assert (result.verdict.evaluated, result.verdict.refused) == (0, 2)
+
+
 def test_a_mistake_of_ours_in_one_case_leaves_the_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     original = NetForceZero.residuals
 
@@ -170,6 +181,16 @@ def test_a_benchmark_without_cases_in_the_store_is_left_out(store: Store) -> Non
     names = [b.name for b in read_results(Store(store.folder), load_suite("smoke")).benchmarks]
     assert NET_FORCE not in names
     assert len(names) == 15
+
+
+@pytest.mark.parametrize("changes", [{"version": 99}, {"fingerprint": "of another model"}])
+def test_results_of_another_version_or_model_are_left_out_and_told(store: Store, changes: dict[str, object]) -> None:
+    path = store.folder / "cases" / f"{NET_FORCE}.json"
+    path.write_text(codec.dumps({**codec.loads(path.read_text()), **changes}))
+    found = read_results(Store(store.folder), load_suite("smoke"))
+    assert len(found.benchmarks) == 15
+    assert NET_FORCE not in [b.name for b in found.benchmarks]
+    assert found.warnings == (f"results of {NET_FORCE} are of another version of it or of the model: run it again",)
 
 
 def test_torn_lines_are_passed_on_to_whoever_reads_the_results(store: Store) -> None:
@@ -311,4 +332,6 @@ def test_tolerances_follow_precision_size_and_noise() -> None:
     assert noisy.energy("", 0.0, 5.0, 6).tolerance == pytest.approx(1e-3)
     assert noisy.energy("", 0.0, 5.0, 6).floor == pytest.approx(1e-4)
     assert noisy.forces("", 0.0, 5.0).tolerance == pytest.approx(2e-3)
+    assert Limits("float64", 1.0, 1.0).energy("", 0.0, 5.0, 6).tolerance == pytest.approx(6e-3)  # noise has its limits
+    assert Limits("float64", 1.0, 1.0).forces("", 0.0, 5.0).tolerance == pytest.approx(5e-2)
     assert noisy.energy("", 0.0, 5.0, 6, tight=0.01).tolerance == pytest.approx(1e-8 * 6.0 * 0.01)  # noise is no excuse

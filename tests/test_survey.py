@@ -237,7 +237,6 @@ def test_a_survey_asks_nothing_twice(tmp_path: Path) -> None:
     ("build", "words"),
     [(lambda path: Toy(), "cannot be built: TypeError"), (lambda: "text", "not an ASE calculator")],
 )
-@pytest.mark.xfail(strict=True, raises=AttributeError, reason="any exception in a session with a folder is replaced")
 def test_what_cannot_be_built_is_one_sentence(ask: Ask, build: Callable[..., object], words: str) -> None:
     with pytest.raises(AssayError, match=words) as error:
         ask(build)

@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.command(options))
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        print(f"assay: {' '.join(str(error).split())}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         print("assay: stopped; what was finished is kept, run the same command to go on", file=sys.stderr)
@@ -169,7 +170,7 @@ def check(options: argparse.Namespace) -> int:
     """`assay check`: the verification checks of one model."""
     from assay.report.document import check_document
 
-    names = [f"verification.{name.removeprefix('verification.')}" for name in options.benchmark] or ["verification"]
+    names = [_check_name(name) for name in options.benchmark or ["verification"]]
     if options.dry_run:
         return _dry_run([options.model], options, names)
     report = _run_one(options.model, "smoke", names, options)
@@ -180,7 +181,8 @@ def check(options: argparse.Namespace) -> int:
     if options.write_configs:
         from assay.report.configs import write_configurations
 
-        count = write_configurations(options.model, _settings(options), options.output, options.write_configs)
+        with _models_print_to_stderr():
+            count = write_configurations(options.model, _settings(options), options.output, options.write_configs)
         print(f"assay: {count} configurations written to '{options.write_configs}'", file=sys.stderr)
     if options.json:
         _print_json(check_document(report.result))
@@ -193,6 +195,24 @@ def check(options: argparse.Namespace) -> int:
     return _exit_code([report])
 
 
+def _check_name(name: str) -> str:
+    return name if name == "verification" else f"verification.{name.removeprefix('verification.')}"
+
+
+@contextmanager
+def _models_print_to_stderr() -> Iterator[None]:
+    """Whatever a model prints while it is imported or run goes to standard error: standard output is ours."""
+    sys.stdout.flush()
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(ours, 1)
+        os.close(ours)
+
+
 def _run_one(model: str, suite: str, benchmarks: Sequence[str], options: argparse.Namespace) -> Report:
     from dataclasses import asdict
 
@@ -200,7 +220,7 @@ def _run_one(model: str, suite: str, benchmarks: Sequence[str], options: argpars
     from assay.report.progress import progress_bar
 
     settings = {k: v for k, v in asdict(_settings(options)).items() if k != "progress"}
-    with progress_bar(model, enabled=sys.stderr.isatty()) as progress:
+    with _models_print_to_stderr(), progress_bar(model, enabled=sys.stderr.isatty()) as progress:
         report = run_model(model, suite, benchmarks, output=options.output, progress=progress, **settings)
     for warning in report.result.warnings:
         print(f"assay: {warning}", file=sys.stderr)
@@ -236,7 +256,8 @@ def _dry_run(models: Sequence[str], options: argparse.Namespace, benchmarks: Seq
     rows: list[dict[str, Any]] = []
     for model in models:
         suite = getattr(options, "suite", "smoke")
-        plan = dry_run(model, suite, benchmarks or options.benchmark, options.output, _settings(options))
+        with _models_print_to_stderr():
+            plan = dry_run(model, suite, benchmarks or options.benchmark, options.output, _settings(options))
         rows.append(
             {
                 "model": model,

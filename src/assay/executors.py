@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ class LocalProcesses:
         while futures:
             done, _ = wait(futures, return_when=FIRST_COMPLETED, timeout=1.0)
             for future in done:
-                yield _finished(futures.pop(future), future.result)
+                yield _finished(futures.pop(future), future)
 
     def stop(self) -> None:
         """Kill the workers; what they have written stays."""
@@ -88,17 +88,18 @@ class LocalProcesses:
         self.pool.join()
 
 
-def _finished(bundle: Bundle, result: Callable[[], Sequence[tuple[str, str]]]) -> Finished:
+def _finished(bundle: Bundle, future: Future) -> Finished:
+    """Read a future that is done. Whatever the worker raised is data here, even an exit or an interrupt."""
     from pebble import ProcessExpired
 
-    try:
-        return Finished(bundle, statuses=result())
-    except TimeoutError:
+    error = future.exception()
+    if error is None:
+        return Finished(bundle, statuses=future.result())
+    if isinstance(error, TimeoutError):
         return Finished(bundle, HUNG, f"no answer within {bundle.deadline:.0f} s; the worker was killed")
-    except ProcessExpired as death:
-        return Finished(bundle, DIED, f"the worker died ({_cause(death.exitcode)})")
-    except Exception as error:  # the bundle could not be sent or the model could not be loaded in the worker
-        return Finished(bundle, DIED, f"{type(error).__name__}: {error}")
+    if isinstance(error, ProcessExpired):
+        return Finished(bundle, DIED, f"the worker died ({_cause(error.exitcode)})")
+    return Finished(bundle, DIED, f"{type(error).__name__}: {error}")
 
 
 def _cause(exitcode: int | None) -> str:

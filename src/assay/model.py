@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -237,7 +238,7 @@ def _import_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise AssayError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
     return module
@@ -246,7 +247,7 @@ def _import_file(path: Path) -> ModuleType:
 def _import_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AssayError(
             f"module '{name}' cannot be imported ({error}); install it or check the name, as in package.module:factory"
         ) from error
@@ -319,7 +320,7 @@ def from_object(source: object) -> Model:
     payload = _pickled(source)
     if payload is None:
         return _model(card, digest(label, repr(id(source))), source, None)
-    return _model(card, digest(label, payload), source, ModelReference(label, payload))
+    return _model(card, digest(label, _lasting(payload)), source, ModelReference(label, payload))
 
 
 def _pickled(source: object) -> bytes | None:
@@ -340,6 +341,11 @@ def _pickled(source: object) -> bytes | None:
     finally:
         if local and module is not None:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def _lasting(payload: bytes) -> bytes:
+    """Pickled bytes without the random labels that cloudpickle gives to classes, which differ in every process."""
+    return re.sub(rb"[0-9a-f]{32}", b"", payload)
 
 
 def _is_installed(module: ModuleType) -> bool:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from assay.executors import HUNG, Bundle, Executor, Finished, Keyed
+from assay.executors import DIED, HUNG, Bundle, Executor, Finished, Keyed
 from assay.jobs import Job, job_key
 from assay.model import Model
 from assay.outcome import ERROR, Outcome
@@ -18,8 +18,9 @@ TIMEOUT = 30.0
 PATIENCE = 20.0
 BUNDLE_SECONDS = 1.5
 BUNDLE_JOBS = 24
-GIVE_UP = 4
-"""So many workers lost in a row, with no job finished in between, and the rest is left for another day."""
+GIVE_UP = {HUNG: 4, DIED: 40}
+"""So many workers lost in a row in the same way, with no job finished in between, and the rest is left for another day:
+a model that hangs costs a deadline each time, one that dies only a moment."""
 
 Progress = Callable[[int, int, str], None]
 
@@ -103,16 +104,17 @@ class Runner:
         ]  # an outcome that was there before the bundle started is the old error, not a new answer
         if not left:
             return []
-        self.lost_in_a_row = 1 if len(left) < len(jobs) else self.lost_in_a_row + 1
+        self.lost_in_a_row = 1 if len(left) < len(jobs) else self.lost_in_a_row + 1  # progress starts the count anew
         suspect, rest = left[0], left[1:]
         again = [self._bundle(rest)] if rest else []
         if finished.lost != HUNG and len(jobs) > 1:
             # It may have died of what came before: the suspect gets another chance, alone.
             return [self._bundle([suspect]), *again]
         self._record_loss(suspect[0], finished.reason)
-        if self.lost_in_a_row >= GIVE_UP:
+        if self.lost_in_a_row >= GIVE_UP[finished.lost]:
+            count = self.lost_in_a_row
             self.gave_up = (
-                f"{GIVE_UP} workers in a row were lost without finishing a job, the last one: {finished.reason}"
+                f"{count} workers in a row were lost without finishing a job, the last one: {finished.reason}"
             )
         return again
 

@@ -34,7 +34,7 @@ class Store:
     @classmethod
     def create(cls, root: Path, model_folder: str) -> Store:
         """Open the folder of a model below `root`, making it if need be."""
-        folder = root / model_folder
+        folder = root.resolve() / model_folder  # a model may change the working directory
         try:
             (folder / "outcomes").mkdir(parents=True, exist_ok=True)
             (folder / "cases").mkdir(exist_ok=True)
@@ -161,7 +161,9 @@ def _write_atomically(path: Path, text: str) -> None:
 
 
 def _cannot_write(path: Path, error: OSError) -> AssayError:
-    return AssayError(f"'{path}' cannot be written ({error.strerror}); see whether the folder is there and has room")
+    return AssayError(
+        f"'{path}' cannot be written ({error.strerror or error}); see whether the folder is there and has room"
+    )
 
 
 def _rows_of(path: Path, stamp: Stamp) -> list[dict[str, Any]]:

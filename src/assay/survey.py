@@ -41,6 +41,7 @@ class Subject:
     crystal_factor: float | None
     largest_force: float | None = None
     reason: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -289,7 +290,10 @@ def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, 
     rows = _rows(outcome) if outcome is not None and outcome.status == OK else []
     factors = [float(row["factor"]) if row["max_force"] is not None else None for row in rows]
     forces = [float(row["max_force"]) for row in rows if row["max_force"] is not None]
-    reason = next((str(row["reason"]) for row in rows if row["reason"]), "" if rows else "the worker was lost")
+    reason = next(
+        (str(row["reason"]) for row in rows if row["reason"]),
+        "" if rows else outcome.reason if outcome is not None else "not run",
+    )
     return Subject(
         label,
         kind,
@@ -297,6 +301,7 @@ def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, 
         factors[1] if len(factors) > 1 and has_crystal else None,
         max(forces, default=None),
         reason,
+        outcome is None or outcome.status == ERROR,
     )
 
 

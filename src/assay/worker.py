@@ -71,7 +71,7 @@ def build_check(model: Model) -> None:
         calculator = model.build()
     except AssayError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AssayError(f"model '{model.name}' cannot be built: {type(error).__name__}: {error}") from error
     if not hasattr(calculator, "get_potential_energy"):
         raise AssayError(f"model '{model.name}' gives a {type(calculator).__name__}, not an ASE calculator")

@@ -150,17 +150,31 @@ def evaluate(
     wanted = [name for name in properties if name != "stress" or has_stress(calculator)]
     try:
         results = _results(calculator, target, wanted)
-    except (KeyboardInterrupt, SystemExit, MemoryError):
+    except MemoryError:
         raise
     except ModelFailure as failure:  # an adapter that already says what was wrong
         raise ModelFailure(f"refused: {failure}") from failure
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a model that leaves instead of raising has refused too
         raise ModelFailure(f"refused: {type(error).__name__}: {error}".strip()) from error
     if on_change is not None and _altered(target, structure):
         on_change()
     pattern = "".join("T" if periodic else "F" for periodic in target.pbc)
     stress = results.get("stress") if "stress" in properties else None
     return Point(_energy(results), _forces(results, len(structure)), _stress(stress), pbc=pattern)
+
+
+PUBLIC_METHODS = ("get_potential_energy", "get_forces", "get_stress", "get_property")
+
+
+def answers_by_calculate(calculator: Calculator) -> bool:
+    """True when ASE's public methods hand out what `calculate` puts into `results`, and nothing else.
+
+    A calculator that overrides one of them must be asked through it: that is what users get.
+    """
+    if not isinstance(getattr(calculator, "results", None), dict) or not hasattr(calculator, "calculate"):
+        return False
+    owners = [getattr(getattr(type(calculator), name, None), "__module__", "") or "" for name in PUBLIC_METHODS]
+    return all(owner.startswith("ase.") for owner in owners) and not set(PUBLIC_METHODS) & set(vars(calculator))
 
 
 def _altered(atoms: Atoms, structure: Structure) -> bool:
@@ -179,11 +193,13 @@ def has_stress(calculator: Calculator) -> bool:
 
 
 def _results(calculator: Calculator, atoms: Atoms, wanted: list[str]) -> dict[str, object]:
-    """What the calculator gives, by its own `calculate` where it is an ASE `Calculator`, else by the public methods."""
-    if hasattr(calculator, "calculate") and isinstance(getattr(calculator, "results", None), dict):
+    """What the calculator gives: by its own `calculate` where its public methods are those of ASE, else by these."""
+    if answers_by_calculate(calculator):
         calculator.results = {}
         calculator.calculate(atoms, wanted, list(ALL_CHANGES))
         return calculator.results
+    if hasattr(calculator, "reset"):
+        calculator.reset()  # the atoms are the same object as last time, which a cache may take for no change
     found: dict[str, object] = {
         "energy": calculator.get_potential_energy(atoms),
         "forces": calculator.get_forces(atoms),

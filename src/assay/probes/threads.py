@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from assay.engines.ase import AseEngine, evaluate
+from assay.engines.ase import AseEngine, Unsupported, evaluate
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.probes._deviation import worst_deviation
@@ -17,6 +17,8 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """Largest deviation of energy (eV) and forces (eV/Å) of each structure from the serial values, over all threads."""
     count, rounds = int(probe.settings["threads"]), int(probe.settings["rounds"])
     calculators = [engine.model.build() for _ in range(count)]
+    if len({id(calculator) for calculator in calculators}) < count:
+        raise Unsupported("this calculator cannot be copied, so there is only one of it")
     indices, structures, serial = engine.answered(probe.structures)
 
     def work(thread: int) -> list[list[Point]]:

@@ -148,11 +148,13 @@ class Check(Benchmark):
         }
         if survey.contact_error:
             return [Case("contact", {}, {"lost": survey.contact_error, **limits})]
-        trials = [Case(t.id, t.jobs, {**t.context, **limits}, t.unsupported) for t in self.trials(survey)]
+        trials = list(self.trials(survey))
+        if not trials or any(t.jobs for t in trials):
+            trials += _without_structures(survey)
         if not trials:
-            reason = "the model answered for no element" if not survey.answered else _why_nothing(survey)
-            trials = [Case("nothing", {}, {"failure": reason, **limits})]
-        return trials[: scope.limit] if scope.limit else trials
+            trials = [Case("nothing", {}, {"failure": "the model answered for no element"})]
+        trials = trials[: scope.limit] if scope.limit else trials
+        return [Case(t.id, t.jobs, {**t.context, **limits}, t.unsupported) for t in trials]
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The worst comparison of the case, in units of its tolerance."""
@@ -213,9 +215,15 @@ class Check(Benchmark):
         return [MetricValue(metric.name, worst, stderr, metric.unit, metric.threshold, score)]
 
 
-def _why_nothing(survey: Survey) -> str:
-    reasons = {s.reason for s in survey.subjects if s.reason} or set(survey.lost.values())
-    return f"no test structure could be evaluated: {next(iter(sorted(reasons)), 'none was found')}"
+def _without_structures(survey: Survey) -> list[Case]:
+    """A case for each cluster or crystal that the model refused at every spacing, so that it is not passed over."""
+    found = []
+    for subject in survey.subjects:
+        missing = ["cluster"] if subject.cluster_factor is None else []
+        missing += survey.periodic_patterns[:1] if subject.crystal_factor is None else []
+        word = "lost" if subject.lost else "failure"
+        found += [Case(f"{subject.label}-{kind}", {}, {word: subject.reason}) for kind in missing]
+    return found
 
 
 def _without_comparison(case: Case, outcomes: Mapping[str, Outcome]) -> Observation | None:
@@ -225,7 +233,10 @@ def _without_comparison(case: Case, outcomes: Mapping[str, Outcome]) -> Observat
     if "lost" in case.context:
         return Observation(case.id, ERROR, reason=str(case.context["lost"]))
     if "failure" in case.context:
-        return Observation(case.id, FAILED, reason=str(case.context["failure"]))
+        reason = str(case.context["failure"])
+        return Observation(
+            case.id, FAILED, reason=reason, detail={"refused": 1, "invalid": reason.startswith("returned")}
+        )
     for outcome in outcomes.values():
         if outcome.status == ERROR:
             return Observation(case.id, ERROR, reason=outcome.reason)

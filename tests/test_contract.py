@@ -1,0 +1,333 @@
+"""What every benchmark promises, tried on every one of them; and the audit of the audit: broken models fail, sound pass.
+
+Verdicts of a few models are kept in `golden/`. After a change that is meant to move them, write them anew with
+
+    python tests/test_contract.py
+
+and give the reason in the changelog, under Scores.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from assay.api import Report, check, run
+from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benchmarks
+from assay.benchmarks.verification._check import Check
+from assay.codec import plain
+from assay.jobs import job_key
+from assay.model import PERIODIC_PATTERNS, ModelCard
+from assay.sabotage import BROKEN, SOUND
+from assay.survey import Subject, Survey
+
+HERE = Path(__file__).parent
+GOLDEN = HERE / "golden"
+NAMES = sorted(registered_benchmarks())
+SHORT = {name.partition(".")[2]: name for name in NAMES}
+MANDATORY = {
+    "species_supported", "periodicity_support", "permutation_symmetry", "translation_invariance",
+    "rotation_invariance", "inversion_symmetry", "forces_match_energy", "deterministic",
+}  # fmt: skip
+
+every_benchmark = pytest.mark.parametrize("name", NAMES)
+
+
+def build(name: str) -> Benchmark:
+    """A benchmark with its own defaults."""
+    return registered_benchmarks()[name]()
+
+
+def survey(**changes: object) -> Survey:
+    """A model of copper and gold that answers everything, as a survey would find it."""
+    subjects = (
+        Subject("Cu", (29,), 1.0, 1.0, 1.0),
+        Subject("Au", (79,), 1.12, 1.0, 2.0),
+        Subject("CuAu", (29, 79), 1.0, 1.0, 1.5),
+    )
+    given: dict = {
+        "card": ModelCard("a model", elements=(29, 79), pbc=("FFF", *PERIODIC_PATTERNS)),
+        "answered": (29, 79),
+        "refused": {1: "refused: no"},
+        "subjects": subjects,
+        "pbc": ("FFF", *PERIODIC_PATTERNS),
+        "stress": True,
+        **changes,
+    }
+    return Survey(**given)
+
+
+SURVEYS = {
+    "everything": survey(),
+    "clusters only": survey(pbc=("FFF",), stress=False),
+    "crystals only": survey(pbc=PERIODIC_PATTERNS),
+    "one species": survey(subjects=survey().subjects[:1]),
+    "single precision and noise": survey(precision="float32", noise_energy=1e-6, noise_force=1e-5),
+    "lost gold": survey(answered=(29,), lost={79: "the worker died"}, subjects=survey().subjects[:1]),
+    "no answer at all": survey(answered=(), subjects=(), refused={29: "refused: no", 79: "refused: no"}),
+    "no contact": survey(contact_error="no answer within 120 s"),
+}
+
+
+def cases(name: str, found: Survey, limit: int | None = None) -> list[Case]:
+    """The cases of a benchmark for a survey."""
+    return list(build(name).cases(Scope(found, limit)))
+
+
+# --- the contract of every benchmark ----------------------------------------------------------------------------------
+
+
+@every_benchmark
+def test_path_is_name_is_class(name: str) -> None:
+    kind = registered_benchmarks()[name]
+    assert kind.__module__ == f"assay.benchmarks.{name}"
+    assert kind.__name__ == "".join(word.title() for word in name.partition(".")[2].split("_"))
+    assert kind.name == name
+    assert kind.version >= 1
+    assert kind.metrics
+
+
+@every_benchmark
+def test_docstrings_say_why_and_how_and_against_what(name: str) -> None:
+    kind = registered_benchmarks()[name]
+    text = sys.modules[kind.__module__].__doc__ or ""
+    first, _, rest = text.partition("\n\n")
+    assert first.endswith(".")
+    assert "\n" not in first
+    assert "\nProtocol: " in rest
+    assert "\nReference: " in rest
+    assert (kind.__doc__ or "").strip()
+
+
+@every_benchmark
+@pytest.mark.parametrize("found", SURVEYS.values(), ids=SURVEYS)
+def test_cases_are_unique_stable_and_plain(name: str, found: Survey) -> None:
+    first, second = cases(name, found), cases(name, found)
+    ids = [case.id for case in first]
+    assert ids
+    assert len(set(ids)) == len(ids)
+    assert ids == [case.id for case in second]
+    for a, b in zip(first, second, strict=True):
+        keys = [{role: job_key(job, "model") for role, job in case.jobs.items()} for case in (a, b)]
+        assert keys[0] == keys[1]
+        assert json.dumps(plain(a.context), allow_nan=False) == json.dumps(plain(b.context), allow_nan=False)
+        assert a.jobs or a.unsupported or {"lost", "failure"} & set(a.context)
+
+
+@every_benchmark
+def test_limit_takes_the_first_cases(name: str) -> None:
+    everything = [case.id for case in cases(name, SURVEYS["everything"])]
+    assert [case.id for case in cases(name, SURVEYS["everything"], limit=2)] == everything[:2]
+
+
+@every_benchmark
+def test_a_model_that_never_answered_fails_and_one_that_was_lost_is_an_error(name: str) -> None:
+    benchmark = build(name)
+    assert isinstance(benchmark, Check)
+    for found, expected in (("no answer at all", {"failed", "unsupported"}), ("no contact", {"error"})):
+        made = [case for case in cases(name, SURVEYS[found]) if not case.jobs]
+        observations = [benchmark.observe(case, {}) for case in made]
+        assert {o.status for o in observations} <= expected
+        assert not observations or benchmark.verdict(observations).passed is not True
+
+
+@every_benchmark
+def test_nothing_evaluated_is_never_a_pass(name: str) -> None:
+    benchmark = build(name)
+    assert isinstance(benchmark, Check)
+    for statuses in ((), ("unsupported",), ("error",), ("failed",), ("failed", "unsupported"), ("error", "failed")):
+        nothing = [Observation(f"case {i}", status, reason="refused: no") for i, status in enumerate(statuses)]
+        verdict = benchmark.verdict(nothing)
+        assert verdict.evaluated == 0
+        assert verdict.passed is not True
+        assert verdict.status != "ok"
+        assert verdict.grade in {None, "F"}
+
+
+def test_mandatory_checks_are_those_of_the_contract() -> None:
+    assert {name for name, full in SHORT.items() if getattr(build(full), "mandatory", False)} == MANDATORY
+
+
+# --- sound models -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def verified(model: str) -> Report:
+    """All checks of a model in this process, computed once for all tests of this file."""
+    return check(model, workers=0)
+
+
+GOLDEN_MODELS = (
+    "assay.sabotage:sound",
+    "assay.sabotage:emt",
+    "assay.sabotage:lennard_jones",
+    "assay.sabotage:zero_force",
+    "assay.sabotage:not_rotation_invariant",
+    "assay.sabotage:minimum_image_only",
+    "assay.sabotage:discontinuous_at_cutoff",
+    "assay.sabotage:nan_for_one_species",
+)
+SOUND_MODELS = (*(f"assay.sabotage:{name}" for name in SOUND), "lj")
+
+
+@pytest.mark.parametrize("model", SOUND_MODELS)
+def test_sound_models_pass_every_check_that_applies(model: str) -> None:
+    report = verified(model)
+    assert report.passed
+    assert report.exit_code == 0
+    for name, verdict in report.checks.items():
+        assert verdict["status"] in {"ok", "unsupported"}, f"{name}: {verdict['comment']}"
+        assert verdict["evaluated"] > 0 or verdict["status"] == "unsupported"
+        assert verdict["refused"] == 0
+    skipped = {name for name, verdict in report.checks.items() if verdict["status"] == "unsupported"}
+    assert skipped == {"unit_conversion"} | ({"batch_consistent"} if model != "assay.sabotage:sound_batch" else set())
+
+
+@every_benchmark
+@pytest.mark.parametrize("model", GOLDEN_MODELS)
+def test_the_order_of_observations_does_not_matter(name: str, model: str) -> None:
+    benchmark = build(name)
+    assert isinstance(benchmark, Check)
+    found = next(b for b in verified(model).result.benchmarks if b.name == name)
+    forwards, backwards = list(found.observations), list(found.observations)[::-1]
+    one, two = benchmark.verdict(forwards), benchmark.verdict(backwards)
+    for field in ("status", "passed", "grade", "error", "tolerance", "evaluated", "refused", "skipped"):
+        assert getattr(one, field) == getattr(two, field)
+    for a, b in zip(benchmark.measure(forwards), benchmark.measure(backwards), strict=True):
+        assert (a.name, a.value, a.score) == (b.name, b.value, b.score)
+
+
+@pytest.mark.parametrize("model", GOLDEN_MODELS)
+def test_documents_are_finite_json(model: str) -> None:
+    report = verified(model)
+    text = json.dumps(report.data, allow_nan=False)
+    scores = [b["score"] for b in json.loads(text)["models"][0]["benchmarks"] if b["score"] is not None]
+    assert all(0.0 <= score <= 1.0 for score in scores)
+    assert all(math.isfinite(x) for o in _observations(report) for x in o.values.values())
+
+
+def _observations(report: Report) -> Iterator[Observation]:
+    for benchmark in report.result.benchmarks:
+        yield from benchmark.observations
+
+
+def test_emt_passes_what_is_mandatory_and_its_energy_jumps_for_aluminium() -> None:
+    """EMT cuts its neighbours off with a Fermi function that is not zero where the list ends: for Al a step of 1 meV."""
+    names = [name for name in SHORT if name != "forces_conservative"]
+    report = run("emt", benchmarks=names, workers=2)
+    assert report.passed, str(report)
+    assert report.exit_code == 0
+    smooth = next(b for b in report.result.benchmarks if b.name == "verification.energy_smooth")
+    steps = {o.case: o.detail["worst"]["error"] for o in smooth.observations if o.values["error_over_tolerance"] > 1.0}
+    assert smooth.verdict is not None
+    assert smooth.verdict.status == "failed"
+    assert "Al-Al" in steps
+    assert 5e-4 < steps["Al-Al"] < 5e-3
+    assert all("Al" in case for case in steps)
+
+
+@pytest.mark.slow
+def test_gfn2_xtb_passes_what_is_mandatory() -> None:
+    pytest.importorskip("tblite")
+    report = check("gfn2-xtb", elements=(1, 6, 8), workers=2)
+    assert report.passed, str(report)
+    assert report.exit_code == 0
+    passed = {name for name, verdict in report.checks.items() if verdict["passed"]}
+    assert passed >= MANDATORY - {"periodicity_support"}
+    assert report.checks["periodicity_support"]["status"] == "unsupported"
+    assert report.checks["periodicity_support"]["evaluated"] == 0
+
+
+# --- broken models ----------------------------------------------------------------------------------------------------
+
+CATCHES = [(name, model) for name in NAMES for model in registered_benchmarks()[name].catches]
+CAUGHT = [(SHORT[short], entry.name) for entry in BROKEN.values() for short in entry.caught_by]
+
+
+@every_benchmark
+def test_every_benchmark_names_a_broken_model_that_it_catches(name: str) -> None:
+    catches = registered_benchmarks()[name].catches
+    assert catches
+    assert set(catches) <= set(BROKEN)
+
+
+def test_both_lists_of_who_catches_what_agree() -> None:
+    assert set(CAUGHT) <= set(CATCHES)
+    for name, model in set(CATCHES) - set(CAUGHT):
+        # A benchmark may catch more than the one for which a broken model was made, but never without a test (below).
+        assert BROKEN[model].caught_by, f"{model} is caught by {name}, which `caught_by` should then name"
+
+
+@pytest.mark.parametrize(("name", "model"), sorted({*CATCHES, *CAUGHT}), ids=lambda text: text.rpartition(".")[2])
+def test_broken_models_fail_the_check_that_is_made_for_them(name: str, model: str) -> None:
+    report = run(f"assay.sabotage:{model}", benchmarks=[name], workers=0)
+    verdict = report.checks[name.partition(".")[2]]
+    assert verdict["status"] == "failed", verdict["comment"]
+    assert verdict["passed"] is False
+    assert verdict["grade"] == "F"
+    assert report.exit_code == (1 if verdict["mandatory"] else 0)
+
+
+def _unseen() -> list[tuple[str, str, tuple[str, ...], str]]:
+    """File, name, checks that must fail, and why none does, of every broken potential in the folder `broken`."""
+    sys.path.insert(0, str(HERE / "broken"))
+    found = []
+    for stem in ("forces", "symmetry", "periodic", "smoothness", "stress", "state", "blind_spots"):
+        for name, kind in vars(importlib.import_module(stem)).items():
+            if isinstance(kind, type) and kind.__module__ == stem and getattr(kind, "caught_by", ()):
+                found.append((stem, name, kind.caught_by, getattr(kind, "because", "")))
+    sys.path.pop(0)
+    return found
+
+
+UNSEEN = [
+    pytest.param(stem, name, checks, id=f"{stem}-{name}", marks=[pytest.mark.xfail(reason=why, strict=True)] * bool(why))
+    for stem, name, checks, why in _unseen()
+]
+
+
+@pytest.mark.parametrize(("stem", "name", "checks"), UNSEEN)
+def test_bugs_that_the_checks_were_not_written_for(stem: str, name: str, checks: tuple[str, ...]) -> None:
+    report = run(f"{HERE / 'broken' / stem}.py:{name}", benchmarks=list(checks), workers=0)
+    assert {short: report.checks[short]["status"] for short in checks} == dict.fromkeys(checks, "failed")
+
+
+# --- golden verdicts --------------------------------------------------------------------------------------------------
+
+
+def golden_path(model: str) -> Path:
+    """The file that keeps the verdicts of a model."""
+    return GOLDEN / f"{model.partition(':')[2]}.json"
+
+
+def golden(report: Report) -> dict[str, dict[str, object]]:
+    """What is kept: status, pass and, where it does not hang on the last bits of rounding, the letter."""
+    return {
+        name: {"status": v["status"], "passed": v["passed"], "grade": v["grade"] if v["grade"] in {"F", None} else "pass"}
+        for name, v in report.checks.items()
+    }
+
+
+@pytest.mark.parametrize("model", GOLDEN_MODELS)
+def test_verdicts_are_those_that_are_kept(model: str) -> None:
+    assert golden(verified(model)) == json.loads(golden_path(model).read_text(encoding="utf-8"))
+
+
+def write_golden() -> None:
+    """Write the verdicts of all golden models anew."""
+    GOLDEN.mkdir(exist_ok=True)
+    for model in GOLDEN_MODELS:
+        text = json.dumps(golden(verified(model)), indent=1)
+        golden_path(model).write_text(f"{text}\n", encoding="utf-8")
+        print(f"{golden_path(model).name} is written")
+
+
+if __name__ == "__main__":
+    write_golden()
