@@ -20,7 +20,6 @@ from assay.configurations import (
     generator,
     radius,
     symbol,
-    with_pattern,
 )
 from assay.structure import Floats, Structure
 from toys import distances
@@ -158,11 +157,3 @@ def test_a_box_leaves_vacuum_on_every_side(species: tuple[int, ...]) -> None:
     np.testing.assert_allclose(edges - high, 0.5 * VACUUM)
     np.testing.assert_allclose(distances(box.positions), distances(body.positions), rtol=1e-12)
     assert np.array_equal(box.numbers, body.numbers)
-
-
-def test_other_periodic_directions_leave_atoms_and_cell_alone() -> None:
-    body = crystal((29,))
-    other = with_pattern(body, "FTF")
-    assert other.pattern == "FTF"
-    assert np.array_equal(other.positions, body.positions)
-    assert np.array_equal(other.cell, body.cell)

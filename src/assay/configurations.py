@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -94,9 +95,4 @@ def boxed(structure: Structure) -> Structure:
     extent = structure.positions.max(axis=0) - structure.positions.min(axis=0)
     cell = np.diag(extent + VACUUM)
     centre = 0.5 * (structure.positions.max(axis=0) + structure.positions.min(axis=0))
-    return Structure.build(structure.numbers, structure.positions - centre + 0.5 * np.diag(cell), cell, "TTT")
-
-
-def with_pattern(structure: Structure, pbc: str) -> Structure:
-    """The same atoms and cell with other periodic directions."""
-    return Structure.build(structure.numbers, structure.positions, structure.cell, pbc)
+    return replace(structure, positions=structure.positions - centre + 0.5 * np.diag(cell), cell=cell, pbc=(True,) * 3)

@@ -6,10 +6,10 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
-import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -237,7 +237,8 @@ def _import_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # Not through Python's compiled copies: they look at the second and the size of a file only.
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise AssayError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
@@ -302,9 +303,9 @@ def _atomic_numbers(name: str, elements: Collection[Any]) -> tuple[int, ...]:
     found = set()
     for element in elements:
         number = atomic_numbers.get(element, 0) if isinstance(element, str) else element
-        if not isinstance(number, int) or not 1 <= number <= 118:
+        if not isinstance(number, Integral) or not 1 <= int(number) <= 118:
             raise AssayError(f"the claims of '{name}' name an unknown element in {list(elements)}")
-        found.add(number)
+        found.add(int(number))
     return tuple(sorted(found))
 
 
@@ -345,7 +346,11 @@ def _pickled(source: object) -> bytes | None:
 
 def _lasting(payload: bytes) -> bytes:
     """Pickled bytes without the random labels that cloudpickle gives to classes, which differ in every process."""
-    return re.sub(rb"[0-9a-f]{32}", b"", payload)
+    from cloudpickle import cloudpickle
+
+    for label in list(cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS.values()):
+        payload = payload.replace(label.encode(), b"")
+    return payload
 
 
 def _is_installed(module: ModuleType) -> bool:
@@ -353,7 +358,7 @@ def _is_installed(module: ModuleType) -> bool:
     origin = getattr(module, "__file__", None)
     top = module.__name__.partition(".")[0]
     known = top == "assay" or top in sys.stdlib_module_names
-    return top != "__main__" and (origin is None or "site-packages" in origin or known)
+    return top != "__main__" and (origin is None or "site-packages" in origin or "dist-packages" in origin or known)
 
 
 def _from_payload(reference: ModelReference) -> Model:

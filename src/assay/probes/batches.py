@@ -26,4 +26,6 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
         raise ModelFailure(f"refused: a batch: {type(error).__name__}: {error}") from error
     if any(len(trial) != len(structures) for trial in trials):
         raise ModelFailure(f"returned {[len(t) for t in trials]} results for {len(structures)} structures in a batch")
+    if any(p.forces.shape != (len(s), 3) for trial in trials for p, s in zip(trial, structures, strict=True)):
+        raise ModelFailure("returned forces in a batch that do not fit the number of atoms")
     return {"indices": indices, **worst_deviation(alone, trials)}

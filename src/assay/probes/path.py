@@ -38,6 +38,9 @@ INNER_REFUSALS, OUTER_REFUSALS = 12, 3
 RELATIVE = 1e-3
 """A change of the force smaller than this fraction of the force itself is not looked into, so steep walls are cheap."""
 
+RELATIVE_ENERGY = 3e-5
+"""The same for a change of the energy, relative to the work that the force does over the width."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -162,7 +165,7 @@ def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_lim
     expected = 0.5 * (a.energy + b.energy) + width / 8.0 * (b.along - a.along)
     # The slope from the energies counts too, lest a model without forces look rough.
     size = max(np.abs(a.forces).max(), np.abs(b.forces).max(), abs(b.energy - a.energy) / width)
-    energy = abs(middle.energy - expected) / (energy_limit + RELATIVE * size * width)
+    energy = abs(middle.energy - expected) / (energy_limit + RELATIVE_ENERGY * size * width)
     forces = np.abs(middle.forces - 0.5 * (a.forces + b.forces)).max() / (force_limit + RELATIVE * size)
     return float(max(energy, forces))
 

@@ -19,6 +19,9 @@ class DeviationCheck(Check):
     """One job: `probe` evaluates every structure in its own way; `phrase` says which way that is."""
 
     probe: ClassVar[str] = ""
+    twins: ClassVar[bool] = False
+    """Also take a second cluster of each species, so that several structures have the same atoms."""
+
     phrase: ClassVar[str] = ""
 
     @property
@@ -35,9 +38,11 @@ class DeviationCheck(Check):
         """One case with every cluster and crystal."""
         usual = repeats_job(survey)
         if usual is not None:
-            calls = self.calls_per_structure * len(usual.structures)
-            job = Probe(self.probe, usual.structures, self.settings, calls)
-            yield Case(self.probe, {self.probe: job}, {"labels": subject_labels(survey)})
+            twins = survey.clusters(variant=1) if self.twins else []
+            structures = (*usual.structures, *(structure for _, structure in twins))
+            labels = [*subject_labels(survey), *(f"{label}-twin" for label, _ in twins)]
+            job = Probe(self.probe, structures, self.settings, self.calls_per_structure * len(structures))
+            yield Case(self.probe, {self.probe: job}, {"labels": labels})
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The deviation of each structure."""

@@ -20,4 +20,5 @@ class BatchConsistent(DeviationCheck):
 
     catches = ("batch_mixes_structures",)
     probe = "batches"
+    twins = True
     phrase = "in a batch"
