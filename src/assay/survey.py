@@ -53,6 +53,9 @@ class Survey:
     refused: Mapping[int, str] = field(default_factory=dict)
     invalid: Mapping[int, str] = field(default_factory=dict)
     lost: Mapping[int, str] = field(default_factory=dict)
+    odd: tuple[int, ...] = ()
+    """Elements whose lone atom was refused while two of them were answered: perhaps with somebody else's results."""
+
     subjects: tuple[Subject, ...] = ()
     pbc: tuple[str, ...] = ()
     stress: bool = False
@@ -199,6 +202,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
     jobs = {z: element_job(z, survey.card) for z in range(1, HEAVIEST + 1)}
     runner.complete(jobs.values(), "elements")
     answered, refused, invalid, lost, patterns = [], {}, {}, {}, {"FFF": 0, "TTT": 0}
+    odd = []
     calls, seconds = 0, 0.0
     for z, job in jobs.items():
         outcome = runner.known.get(runner.key(job))
@@ -213,6 +217,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
             invalid[z] = nonsense
         elif any(p.ok for p in points):
             answered.append(z)
+            odd += [z] if not points[0].ok else []
             for name, point in zip(("FFF", "TTT"), pairs, strict=False):
                 patterns[name] += point.ok
         else:
@@ -227,6 +232,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         refused=refused,
         invalid=invalid,
         lost=lost,
+        odd=tuple(odd),
         pbc=pbc,
         seconds_per_call=runner.pace,
     )

@@ -32,7 +32,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     tests = {
         "repeat": deviation(first, [_last_of(engine.evaluate, s, 2) for s in usable]),
         "order": _worst(*(deviation(first, _in_order(engine.evaluate, usable, o)) for o in _orders(len(usable)))),
-        "nudge": _nudged(engine.evaluate, usable),
+        "nudge": _nudged(engine.evaluate, lambda s: evaluate(other, s, ("energy", "forces")), usable),
         "second_calculator": deviation(first, [evaluate(other, s, ("energy", "forces")) for s in usable[::-1]][::-1]),
         "reordered_atoms": deviation(first, [_backwards(engine.evaluate, s) for s in usable]),
         "public_methods": deviation(first, _publicly(engine, usable)),
@@ -68,19 +68,20 @@ def _in_order(ask: Ask, structures: Sequence[Structure], order: Sequence[int]) -
     return [found[i] for i in range(len(structures))]
 
 
-def _nudged(ask: Ask, structures: Sequence[Structure]) -> tuple[Floats, Floats]:
-    """A slightly moved structure gives the same whether its unmoved twin or something else came just before."""
+def _nudged(ask: Ask, ask_other: Ask, structures: Sequence[Structure]) -> tuple[Floats, Floats]:
+    """A slightly moved structure gives the same whether its unmoved twin came before, something else, or nothing."""
     deviations = []
     for i, structure in enumerate(structures):
         far = structures[i - 1] if len(structures) > 1 else structure.moved(structure.positions * 1.1)
-        after_twin, after_far = [], []
+        after_twin, after_far, alone = [], [], []
         for size in NUDGES:
             close = structure.moved(structure.positions + size * np.eye(len(structure), 3))
             ask(structure)
             after_twin.append(ask(close))
             ask(far)
             after_far.append(ask(close))
-        energy, forces = deviation(after_twin, after_far)
+            alone.append(ask_other(close))
+        energy, forces = _worst(deviation(after_twin, after_far), deviation(after_twin, alone))
         deviations.append((energy.max(), forces.max()))
     return np.array([d[0] for d in deviations]), np.array([d[1] for d in deviations])
 

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from assay.engines.ase import AseEngine, Unsupported, evaluate
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.probes._deviation import worst_deviation
+from assay.structure import Structure
+
+if TYPE_CHECKING:
+    from ase.calculators.calculator import Calculator
 
 PROPERTIES = ("energy", "forces")
+
+
+def _held(calculators: list[Calculator], structures: list[Structure]) -> list[Point]:
+    """Forces as they stand in one calculator after another one has evaluated a moved copy of the structure."""
+    points = []
+    for structure in structures:
+        point = evaluate(calculators[0], structure, PROPERTIES)
+        evaluate(calculators[1], structure.moved(structure.positions * 1.01), PROPERTIES)
+        results = getattr(calculators[0], "results", {})
+        points.append(Point(point.energy, np.array(results.get("forces", point.forces), dtype=float)))
+    return points
 
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
@@ -37,4 +55,5 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
             turns = [turn for result in pool.map(work, range(count)) for turn in result]
     finally:
         sys.setswitchinterval(interval)
+    turns.append(_held(calculators, structures))
     return {"indices": indices, "threads": count, "rounds": rounds, **worst_deviation(serial, turns)}

@@ -3,11 +3,11 @@
 Dynamics conserve energy and minimisations end in minima only if F = −dE/dx. Models break this with direct force heads,
 with missing terms in a hand-written gradient, with wrong units, or by returning no forces at all.
 
-Protocol: every coordinate of distorted clusters and crystals is displaced both ways by eight steps from 0.032 to
-1.5e-5 Å; central differences are extrapolated to zero step. The estimate is chosen by its own uncertainty, never by
-closeness to the force under test; that uncertainty is the noise floor. Where the energy has a kink (a force that steps
-at a cutoff, which `energy_smooth` judges) the force may be that of either side. Structures whose forces are all zero
-fail.
+Protocol: every coordinate of distorted clusters and crystals, and of a slab and a wire, is displaced both ways by eight
+steps from 0.032 to 1.5e-5 Å; central differences are extrapolated to zero step. The estimate is chosen by its own
+uncertainty, never by closeness to the force under test; that uncertainty is the noise floor. Where the energy has a
+kink (a force that steps at a cutoff, which `energy_smooth` judges) the force may be that of either side. Structures
+whose forces are all zero fail.
 Reference: the model's own energy.    Cite: OpenKIM verification check vc-forces-numerical-derivative; Ridders 1982.
 """
 

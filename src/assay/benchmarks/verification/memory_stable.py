@@ -34,8 +34,11 @@ class MemoryStable(Check):
     seconds: float = 20.0
 
     def trials(self, survey: Survey) -> Iterable[Case]:
-        """One job with the clusters of up to three species."""
-        structures = tuple(s for _, s in survey.clusters()[:3])
+        """One job with clusters of up to three species, a crystal and a smaller cluster."""
+        clusters = [structure for _, structure in survey.clusters()[:3]]
+        crystals = [s for pattern in survey.periodic_patterns[:1] for _, s in survey.crystals(pattern)[:1]]
+        smaller = [c.reordered(range(3)) for c in clusters[:1]]
+        structures = (*clusters, *crystals, *smaller)
         if structures:
             pace = max(survey.seconds_per_call, 1e-4)
             calls = min(2 * self.evaluations, int(2 * self.seconds / pace) + 60)

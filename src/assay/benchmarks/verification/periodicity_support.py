@@ -4,9 +4,10 @@ A crystal does not know which of its cells we drew. If the box is doubled along 
 grow by 2^p and every copy of an atom must feel the same force; and the length of a cell vector along which nothing is
 periodic must not matter.
 
-Protocol: distorted, skewed four-atom cells, smaller than most cutoffs, in the patterns TTT, TTF, TFT, TFF, FTT, FTF,
-FFT; doubled along all periodic directions of the pattern; cell vectors of the other directions made 1.7 times longer.
-The periodic directions of what was evaluated are read back from the atoms and compared with the pattern.
+Protocol: distorted, skewed cells of four and three atoms, smaller than most cutoffs, in the patterns TTT, TTF, TFT,
+TFF, FTT, FTF, FFT; doubled along all periodic directions of the pattern, and for one species tripled to 108 atoms; cell
+vectors of the other directions made 1.7 times longer. The periodic directions of what was evaluated are read back from
+the atoms and compared with the pattern.
 Reference: exact symmetry.    Cite: OpenKIM verification check vc-periodicity-support.
 """
 
@@ -33,21 +34,28 @@ class PeriodicitySupport(Check):
     mandatory = True
     catches = ("minimum_image_only", "ignores_pbc", "ignores_pbc_z", "always_periodic")
     stretch: float = 1.7
+    large: int = 1
 
     def trials(self, survey: Survey) -> Iterable[Case]:
         """Every species and the mixture in each of the seven patterns."""
         if not survey.periodic_patterns:
             yield Case("periodic", {}, unsupported="the model does not claim periodic systems")
             return
-        for pattern in PERIODIC_PATTERNS:
+        for i, pattern in enumerate(PERIODIC_PATTERNS):
             if pattern not in survey.pbc:
                 yield Case(pattern, {}, unsupported=f"the model does not claim the pattern {pattern}")
             for label, structure in survey.crystals(pattern):
-                times = tuple(2 if periodic else 1 for periodic in structure.pbc)
-                doubled = structure.repeated((times[0], times[1], times[2]))
-                copies = [structure, doubled, *([self._longer(structure)] if "F" in pattern else [])]
-                context = {"pattern": pattern, "p": pattern.count("T")}
-                yield Case(f"{label}-{pattern}", {"points": SinglePoints(tuple(copies))}, context)
+                # Every other pattern has a vacancy: cells with an odd number of atoms are cells too.
+                cell = structure if i % 2 == 0 else structure.reordered(range(len(structure) - 1))
+                yield self._case(f"{label}-{pattern}", cell, 2)
+        for label, structure in survey.crystals("TTT")[: self.large]:
+            yield self._case(f"{label}-TTT-tripled", structure, 3)
+
+    def _case(self, name: str, structure: Structure, times: int) -> Case:
+        p, pattern = sum(structure.pbc), structure.pattern
+        x, y, z = (times if periodic else 1 for periodic in structure.pbc)
+        copies = [structure, structure.repeated((x, y, z)), *([self._longer(structure)] if "F" in pattern else [])]
+        return Case(name, {"points": SinglePoints(tuple(copies))}, {"pattern": pattern, "p": p, "times": times})
 
     def _longer(self, structure: Structure) -> Structure:
         lengths = np.where(structure.pbc, 1.0, self.stretch)
@@ -56,17 +64,14 @@ class PeriodicitySupport(Check):
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The doubled cell against 2^p times the cell, and the cell with longer vacuum against itself."""
         limits, points = Limits.of(case), outcomes["points"].points()
-        base, p, pattern = base_point(points), int(case.context["p"]), case.context["pattern"]
-        if p < 1 or any(point.ok and point.pbc != pattern for point in points):
+        base, p, times = base_point(points), int(case.context["p"]), int(case.context["times"])
+        if p < 1 or any(point.ok and point.pbc != case.context["pattern"] for point in points):
             patterns = {point.pbc for point in points}
-            yield Residual(
-                f"{case.id} evaluated with periodic directions {patterns}", np.inf, "eV", 0.0, 0.0, "as asked for"
-            )
+            where = f"{case.id} evaluated with periodic directions {patterns}"
+            yield Residual(where, np.inf, "eV", 0.0, 0.0, "as asked for")
             return
-        copies, where = (
-            2**p,
-            f"{case.id} doubled along p={p} directions, N {len(base.forces)} → {2**p * len(base.forces)}",
-        )
+        copies, count = times**p, len(base.forces)
+        where = f"{case.id} times {times} along p={p} directions, N {count} → {copies * count}"
         yield from compare(limits, where, base, points[1], copies * base.energy, np.tile(base.forces, (copies, 1)))
         for point in points[2:]:
             where = f"{case.id} with longer vectors along directions that are not periodic"
