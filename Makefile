@@ -26,7 +26,7 @@ lint: $(VENV)/lint-ready
 
 docs: $(VENV)/docs-ready
 	$(BIN)/python docs/scripts/benchmark_pages.py
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 sabotage: $(VENV)/test-ready
 	$(BIN)/python docs/scripts/sabotage_matrix.py

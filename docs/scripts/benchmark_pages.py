@@ -183,13 +183,14 @@ def tolerance_phrases() -> list[str]:
 
 def deadline_phrases() -> list[str]:
     """What docs/concepts.md says about deadlines, with small numbers as words."""
+    from assay.executors import DIED, HUNG
     from assay.runner import GIVE_UP, PATIENCE, TIMEOUT
 
     words = {3: "three", 4: "four", 5: "five", 10: "ten", 20: "twenty", 30: "thirty"}
     return [
         f"{TIMEOUT:g} s (`--timeout`)",
         f"plus {words[round(PATIENCE)]} times what the bundle should take",
-        f"When {words[GIVE_UP]} workers in a row are lost",
+        f"{words[GIVE_UP[HUNG]]} workers in a row hang, or {GIVE_UP[DIED]} die",
     ]
 
 

@@ -20,7 +20,7 @@ STEPS = tuple(0.032 / 3**k for k in range(8))
 
 
 def ladder_cases(survey: Survey) -> Iterable[Case]:
-    """Every cluster and crystal, and a slab and a wire of the first species, with each coordinate moved by each step."""
+    """Every cluster and crystal, and a slab and a wire of the first species, each coordinate moved by each step."""
     slabs = [(p, *item) for p in ("TTF", "TFF") for item in survey.crystals(p)[:1]]
     for kind, label, structure in [*subjects(survey), *slabs]:
         job = SinglePoints((structure, *_ladder(structure)))
