@@ -126,10 +126,11 @@ class _Walk:
         def push(a: Place, b: Place) -> bool:
             middle = self.place(0.5 * (a.at + b.at))
             if middle is not None:
-                worth = _roughness(a, middle, b, energy_limit, force_limit)
+                worth = _roughness(a, middle, b, energy_limit, force_limit, relative)
                 heapq.heappush(queue, (-worth, next(ticket), a, middle, b))
             return middle is not None
 
+        relative = RELATIVE_ENERGY if _forces_do_the_work(coarse) else RELATIVE
         jumps: list[dict] = []
         unseen, roughness = 0.0, 0.0
         for a, b in itertools.pairwise(coarse):
@@ -159,13 +160,21 @@ def _well_depth(places: list[Place]) -> float:
     return float(np.clip(depth, 1e-6, 1.0))
 
 
-def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_limit: float) -> float:
+def _forces_do_the_work(places: list[Place]) -> bool:
+    """True when the energy changes along the path as the forces say; only then do they help to find jumps in it."""
+    energy, along, at = (np.array([getattr(p, name) for p in places]) for name in ("energy", "along", "at"))
+    changes, work = np.diff(energy), 0.5 * (along[1:] + along[:-1]) * np.diff(at)
+    moving = np.abs(changes) > 1e-6
+    return bool(moving.any() and np.median(np.abs(changes + work)[moving] / np.abs(changes)[moving]) < 0.2)
+
+
+def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_limit: float, relative: float) -> float:
     """How far the midpoint lies from a smooth curve through the ends, in units of the limits."""
     width = b.at - a.at
     expected = 0.5 * (a.energy + b.energy) + width / 8.0 * (b.along - a.along)
     # The slope from the energies counts too, lest a model without forces look rough.
     size = max(np.abs(a.forces).max(), np.abs(b.forces).max(), abs(b.energy - a.energy) / width)
-    energy = abs(middle.energy - expected) / (energy_limit + RELATIVE_ENERGY * size * width)
+    energy = abs(middle.energy - expected) / (energy_limit + relative * size * width)
     forces = np.abs(middle.forces - 0.5 * (a.forces + b.forces)).max() / (force_limit + RELATIVE * size)
     return float(max(energy, forces))
 
