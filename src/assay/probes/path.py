@@ -172,9 +172,9 @@ def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_lim
     """How far the midpoint lies from a smooth curve through the ends, in units of the limits."""
     width = b.at - a.at
     expected = 0.5 * (a.energy + b.energy) + width / 8.0 * (b.along - a.along)
-    # The slope from the energies counts too, lest a model without forces look rough.
-    size = max(np.abs(a.forces).max(), np.abs(b.forces).max(), abs(b.energy - a.energy) / width)
-    energy = abs(middle.energy - expected) / (energy_limit + relative * size * width)
+    size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
+    work = max(size * width, abs(b.energy - a.energy))  # energies count too, lest a model without forces look rough
+    energy = abs(middle.energy - expected) / (energy_limit + relative * work)
     forces = np.abs(middle.forces - 0.5 * (a.forces + b.forces)).max() / (force_limit + RELATIVE * size)
     return float(max(energy, forces))
 

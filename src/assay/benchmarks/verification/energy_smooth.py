@@ -41,7 +41,7 @@ class EnergySmooth(Check):
     catches = ("discontinuous_at_cutoff", "force_jump_at_cutoff", "neighbour_cap")
     reach: float = 12.0
     step: float = 0.1
-    budget: int = 700
+    budget: int = 1000
 
     def trials(self, survey: Survey) -> Iterable[Case]:
         """Dimers, then clusters that lose an atom."""
