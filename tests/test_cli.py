@@ -73,9 +73,6 @@ def copper(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.C
     return where, command("check", "emt", *options, where=where)
 
 
-# --- help and names ---------------------------------------------------------------------------------------------------
-
-
 def test_help_names_every_command_and_exit_code(tmp_path: Path) -> None:
     done = command("--help", where=tmp_path)
     assert done.returncode == 0
@@ -126,8 +123,6 @@ def test_a_reader_who_leaves_early_causes_no_complaint(tmp_path: Path) -> None:
     assert process.stderr.read() == b""
     assert process.wait() == 0
 
-
-# --- wrong usage ------------------------------------------------------------------------------------------------------
 
 FILES = {
     "factories.py": (
@@ -214,9 +209,6 @@ def test_a_whole_category_may_be_named(tmp_path: Path) -> None:
     assert set(document(done.stdout)["dry_run"][0]["benchmarks"]) == set(registered_benchmarks())
 
 
-# --- reports of a check -----------------------------------------------------------------------------------------------
-
-
 def test_check_prints_one_json_document_with_the_keys_of_the_contract(
     copper: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -289,9 +281,6 @@ def test_a_model_that_prints_does_not_spoil_a_dry_run(tmp_path: Path) -> None:
     talkative = f"{BROKEN / 'talkative.py'}:Talkative"
     done = command("check", talkative, *QUICK, "--dry-run", "--json", where=tmp_path)
     assert set(document(done.stdout)) == {"dry_run"}
-
-
-# --- cost, limits, scores ---------------------------------------------------------------------------------------------
 
 
 def test_dry_run_counts_force_calls_and_runs_no_benchmark(tmp_path: Path) -> None:
@@ -379,8 +368,6 @@ def test_run_takes_several_models_and_score_shows_them_side_by_side(tmp_path: Pa
     assert "lj passes" in done.stdout
     assert "suite smoke" in done.stdout
 
-
-# --- exit codes -------------------------------------------------------------------------------------------------------
 
 EXITS = [
     ("assay.sabotage:sound_batch", "forces_match_energy", 0),

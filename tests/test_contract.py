@@ -1,4 +1,4 @@
-"""What every benchmark promises, tried on every one of them; and the audit of the audit: broken models fail, sound pass.
+"""What every benchmark promises, tried on all of them; and the audit of the audit: broken models fail, sound ones pass.
 
 Verdicts of a few models are kept in `golden/`. After a change that is meant to move them, write them anew with
 
@@ -81,9 +81,6 @@ def cases(name: str, found: Survey, limit: int | None = None) -> list[Case]:
     return list(build(name).cases(Scope(found, limit)))
 
 
-# --- the contract of every benchmark ----------------------------------------------------------------------------------
-
-
 @every_benchmark
 def test_path_is_name_is_class(name: str) -> None:
     kind = registered_benchmarks()[name]
@@ -155,9 +152,6 @@ def test_mandatory_checks_are_those_of_the_contract() -> None:
     assert {name for name, full in SHORT.items() if getattr(build(full), "mandatory", False)} == MANDATORY
 
 
-# --- sound models -----------------------------------------------------------------------------------------------------
-
-
 @cache
 def verified(model: str) -> Report:
     """All checks of a model in this process, computed once for all tests of this file."""
@@ -168,7 +162,7 @@ GOLDEN_MODELS = (
     "assay.sabotage:sound",
     "assay.sabotage:emt",
     "assay.sabotage:lennard_jones",
-    "assay.sabotage:zero_force",
+    "assay.sabotage:external_field",
     "assay.sabotage:not_rotation_invariant",
     "assay.sabotage:minimum_image_only",
     "assay.sabotage:discontinuous_at_cutoff",
@@ -219,9 +213,8 @@ def _observations(report: Report) -> Iterator[Observation]:
 
 
 def test_emt_passes_what_is_mandatory_and_its_energy_jumps_for_aluminium() -> None:
-    """EMT cuts its neighbours off with a Fermi function that is not zero where the list ends: for Al a step of 1 meV."""
-    names = [name for name in SHORT if name != "forces_conservative"]
-    report = run("emt", benchmarks=names, workers=2)
+    """EMT smooths its cutoff with a function that is not quite zero where the list ends: for Al a step of 1 meV."""
+    report = check("emt", workers=2)
     assert report.passed, str(report)
     assert report.exit_code == 0
     smooth = next(b for b in report.result.benchmarks if b.name == "verification.energy_smooth")
@@ -245,8 +238,6 @@ def test_gfn2_xtb_passes_what_is_mandatory() -> None:
     assert report.checks["periodicity_support"]["evaluated"] == 0
 
 
-# --- broken models ----------------------------------------------------------------------------------------------------
-
 CATCHES = [(name, model) for name in NAMES for model in registered_benchmarks()[name].catches]
 CAUGHT = [(SHORT[short], entry.name) for entry in BROKEN.values() for short in entry.caught_by]
 
@@ -261,8 +252,7 @@ def test_every_benchmark_names_a_broken_model_that_it_catches(name: str) -> None
 def test_both_lists_of_who_catches_what_agree() -> None:
     assert set(CAUGHT) <= set(CATCHES)
     for name, model in set(CATCHES) - set(CAUGHT):
-        # A benchmark may catch more than the one for which a broken model was made, but never without a test (below).
-        assert BROKEN[model].caught_by, f"{model} is caught by {name}, which `caught_by` should then name"
+        assert BROKEN[model].caught_by, f"{name} catches {model}, which names nobody"
 
 
 @pytest.mark.parametrize(("name", "model"), sorted({*CATCHES, *CAUGHT}), ids=lambda text: text.rpartition(".")[2])
@@ -288,18 +278,19 @@ def _unseen() -> list[tuple[str, str, tuple[str, ...], str]]:
 
 
 UNSEEN = [
-    pytest.param(stem, name, checks, id=f"{stem}-{name}", marks=[pytest.mark.xfail(reason=why, strict=True)] * bool(why))
+    pytest.param(
+        stem, name, checks, id=f"{stem}-{name}", marks=[pytest.mark.xfail(reason=why, strict=True)] * bool(why)
+    )
     for stem, name, checks, why in _unseen()
 ]
 
 
 @pytest.mark.parametrize(("stem", "name", "checks"), UNSEEN)
 def test_bugs_that_the_checks_were_not_written_for(stem: str, name: str, checks: tuple[str, ...]) -> None:
-    report = run(f"{HERE / 'broken' / stem}.py:{name}", benchmarks=list(checks), workers=0)
+    # A process that has already freed much memory hides a leak, so memory is watched in a new one.
+    workers = 1 if "memory_stable" in checks else 0
+    report = run(f"{HERE / 'broken' / stem}.py:{name}", benchmarks=list(checks), workers=workers)
     assert {short: report.checks[short]["status"] for short in checks} == dict.fromkeys(checks, "failed")
-
-
-# --- golden verdicts --------------------------------------------------------------------------------------------------
 
 
 def golden_path(model: str) -> Path:
@@ -310,7 +301,11 @@ def golden_path(model: str) -> Path:
 def golden(report: Report) -> dict[str, dict[str, object]]:
     """What is kept: status, pass and, where it does not hang on the last bits of rounding, the letter."""
     return {
-        name: {"status": v["status"], "passed": v["passed"], "grade": v["grade"] if v["grade"] in {"F", None} else "pass"}
+        name: {
+            "status": v["status"],
+            "passed": v["passed"],
+            "grade": v["grade"] if v["grade"] in {"F", None} else "pass",
+        }
         for name, v in report.checks.items()
     }
 

@@ -44,16 +44,16 @@ def complete(runner: Runner, plan: Plan) -> None:
 def test_checks_on_forces_and_on_their_jacobian_share_every_evaluation(runner: Runner, survey: Survey) -> None:
     alone = make_plan([ForcesMatchEnergy()], survey, runner)
     both = make_plan([ForcesMatchEnergy(), ForcesConservative()], survey, runner)
-    assert both.asked == 2 * alone.asked == 4
+    assert both.asked == 2 * alone.asked == 8  # a cluster, a crystal, a slab and a wire
     assert both.jobs.keys() == alone.jobs.keys()
     assert both.force_calls == alone.force_calls
-    assert [len(cases) for cases in both.cases.values()] == [2, 2]
+    assert [len(cases) for cases in both.cases.values()] == [4, 4]
 
 
 def test_the_cost_is_known_before_the_run(runner: Runner, survey: Survey) -> None:
     plan = make_plan([ForcesMatchEnergy()], survey, runner)
     cluster, crystal = (1 + len(STEPS) * 2 * 3 * atoms for atoms in (6, 4))  # both ways along every coordinate
-    assert plan.force_calls == cluster + crystal
+    assert plan.force_calls == cluster + 3 * crystal  # bulk, slab and wire
     assert plan.seconds == pytest.approx(plan.force_calls * survey.seconds_per_call)
     assert plan.seconds_per_call > 0.0
 

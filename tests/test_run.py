@@ -1,4 +1,4 @@
-"""Whole runs that something goes wrong in: the run ends, what was finished is kept, and the exit code says what it was."""
+"""Runs in which something goes wrong: they end, what was finished is kept, and the exit code says what it was."""
 
 from __future__ import annotations
 
@@ -92,9 +92,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where / "results"
 
 
-# --- models that fail, hang and die -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("factory", "status", "code", "reason"),
     [
@@ -135,6 +132,18 @@ def test_nan_for_alloys_fails_although_each_species_is_sound(tmp_path: Path) -> 
     assert done.returncode == 1, done.stdout
     assert "CuAu" in checks(done)["rotation_invariance"]["comment"]
     assert checks(done)["rotation_invariance"]["evaluated"] == 4
+
+
+def test_refused_alloys_are_told_and_fail_no_check_that_does_not_apply(tmp_path: Path) -> None:
+    others = ("-b", "batch_consistent", "-b", "unit_conversion")
+    done = finish("check", f"{MACHINE}:refuses_alloys", *OPTIONS, *others, "-j", 0, "--json", where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = checks(done)
+    for name in SMALL:
+        assert found[name]["status"] == "ok"
+        assert found[name]["refused"] > 0
+        assert "CuAu" in found[name]["comment"]
+    assert {found[name]["status"] for name in ("batch_consistent", "unit_conversion")} == {"unsupported"}
 
 
 @pytest.mark.parametrize("factory", ["dies_on_gold_clusters", "hangs_on_gold_clusters"])
@@ -179,9 +188,6 @@ def test_nan_after_some_calls_fails_and_keeps_what_came_before(tmp_path: Path) -
     assert failed
     assert all("Traceback (most recent call last)" in row["traceback"] for row in failed)
     assert any(row["status"] == "ok" for row in rows(tmp_path / "results"))
-
-
-# --- runs that are disturbed ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("when", [40, 123], ids=["while elements are asked for", "while benchmarks run"])

@@ -1,4 +1,4 @@
-"""What the broken potentials of this folder share: the sound potential for Cu and Au, and a mark of who must see the bug.
+"""What the broken potentials here share: the sound potential for Cu and Au, and a mark of who must see the bug.
 
 They are other bugs than those of `assay.sabotage`, which the checks were written against.
 """

@@ -131,3 +131,13 @@ class CachedByFormula(CopperGold):
         if formula not in known:
             known[formula] = super().evaluate(atoms)
         return known[formula]
+
+
+@caught_by("forces_match_energy")
+class WrongInSlabs(CopperGold):
+    """Forces of slabs and wires are 1 % too large."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        values = super().evaluate(atoms)
+        mixed = atoms.pbc.any() and not atoms.pbc.all()
+        return values._replace(forces=values.forces * (1.01 if mixed else 1.0))

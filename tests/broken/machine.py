@@ -53,6 +53,11 @@ def has_gold(atoms: Atoms) -> bool:
     return "Au" in atoms.symbols
 
 
+def is_alloy(atoms: Atoms) -> bool:
+    """True for structures of more than one species."""
+    return len(set(atoms.symbols)) > 1
+
+
 def is_gold_cluster(atoms: Atoms) -> bool:
     """True for one kind of structure only: more than four gold atoms and nothing else, not periodic."""
     return len(atoms) > 4 and set(atoms.symbols) == {"Au"} and not atoms.pbc.any()
@@ -111,7 +116,9 @@ hangs = _only(_always, hang)
 dies = _only(_always, die)
 answers_nan = _factory(lambda atoms: nan)
 answers_nan_for_gold = _factory(lambda atoms: nan if has_gold(atoms) else None)
-answers_nan_for_alloys = _factory(lambda atoms: nan if len(set(atoms.symbols)) > 1 else None)
+answers_nan_for_alloys = _factory(lambda atoms: nan if is_alloy(atoms) else None)
+
+refuses_alloys = _only(is_alloy, fail)
 
 hangs_on_gold = _only(has_gold, hang)
 dies_on_gold = _only(has_gold, die)

@@ -117,3 +117,20 @@ class NanForSlabs(CopperGold):
     def evaluate(self, atoms: Atoms) -> Values:
         mixed = atoms.pbc.any() and not atoms.pbc.all()
         return scaled(super().evaluate(atoms), np.nan if mixed else 1.0)
+
+
+@caught_by("periodicity_support")
+class OddNumberOfAtoms(CopperGold):
+    """Structures with an odd number of atoms are 0.01 eV too high."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        values = super().evaluate(atoms)
+        return values._replace(energy=values.energy + 0.01 * (len(atoms) % 2))
+
+
+@caught_by("periodicity_support")
+class WrongBeyondHundred(CopperGold):
+    """With more than 100 atoms another branch of the code is taken, which is off by 0.1 %."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        return scaled(super().evaluate(atoms), 1.001 if len(atoms) > 100 else 1.0)

@@ -1,4 +1,4 @@
-"""Results that depend on the clock, the process, other calculators or what was computed before; and memory that grows."""
+"""Results that depend on the clock, the process or what was computed before, and memory that grows."""
 
 import ctypes
 import os
@@ -177,3 +177,67 @@ class MainThreadOnly(CopperGold):
         if threading.current_thread() is not threading.main_thread():
             raise ValueError("signal only works in main thread of the main interpreter")
         return super().evaluate(atoms)
+
+
+@caught_by("deterministic")
+class CachedByThreeDecimals(CopperGold):
+    """Results are kept by positions that are rounded to 1e-3 Å, so a close neighbour gets the results of another."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        known = vars(self).setdefault("known", {})
+        where = np.round(atoms.positions, 3).tobytes()
+        key = (atoms.numbers.tobytes(), atoms.pbc.tobytes(), atoms.cell.array.tobytes(), where)
+        if len(known) > 500:
+            known.clear()
+        if key not in known:
+            known[key] = super().evaluate(atoms)
+        return known[key]
+
+
+@caught_by("deterministic")
+class StaleOfTheSameSize(CopperGold):
+    """An element without parameters gets the last results, if the number of atoms fits."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        try:
+            self.last = super().evaluate(atoms)
+        except ValueError:
+            if len(getattr(self, "last", Values(0.0, np.zeros((0, 3)), np.zeros((3, 3)))).forces) != len(atoms):
+                raise
+        return self.last
+
+
+@caught_by("memory_stable")
+class LeaksInCrystals(CopperGold):
+    """Every evaluation of a periodic system keeps 20 kB."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        if atoms.pbc.any():
+            vars(self).setdefault("kept", []).append(b"x" * 20_000)
+        return super().evaluate(atoms)
+
+
+@caught_by("memory_stable")
+class LeaksWhenTheSizeChanges(CopperGold):
+    """Whenever the number of atoms changes, 50 kB are kept."""
+
+    size = 0
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        if len(atoms) != self.size:
+            vars(self).setdefault("kept", []).append(b"x" * 50_000)
+        self.size = len(atoms)
+        return super().evaluate(atoms)
+
+
+@caught_by("thread_safe")
+class OneArrayForAll(CopperGold):
+    """All calculators hand out the same array of forces, so the next one changes what the last one returned."""
+
+    arrays: ClassVar[dict[int, Floats]] = {}
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        values = super().evaluate(atoms)
+        array = self.arrays.setdefault(len(atoms), np.zeros((len(atoms), 3)))
+        array[:] = values.forces
+        return values._replace(forces=array)

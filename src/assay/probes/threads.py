@@ -25,9 +25,10 @@ def _held(calculators: list[Calculator], structures: list[Structure]) -> list[Po
     points = []
     for structure in structures:
         point = evaluate(calculators[0], structure, PROPERTIES)
+        held = getattr(calculators[0], "results", {}).get("forces", point.forces)
+        before = np.array(held, dtype=float)
         evaluate(calculators[1], structure.moved(structure.positions * 1.01), PROPERTIES)
-        results = getattr(calculators[0], "results", {})
-        points.append(Point(point.energy, np.array(results.get("forces", point.forces), dtype=float)))
+        points.append(Point(point.energy, point.forces + (np.array(held, dtype=float) - before)))
     return points
 
 

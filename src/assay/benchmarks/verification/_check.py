@@ -179,6 +179,7 @@ class Check(Benchmark):
 
     def verdict(self, observations: Sequence[Observation]) -> Verdict:
         """Pass or fail over all cases; a pass needs at least one evaluated case and no failed comparison."""
+        observations = sorted(observations, key=lambda o: o.case)
         compared = [o for o in observations if "worst" in o.detail]
         refused = [o for o in observations if o.status == FAILED and "worst" not in o.detail]
         lost = [o for o in observations if o.status == ERROR]
@@ -272,7 +273,7 @@ def _worst(compared: Sequence[Observation]) -> Residual | None:
             error = row["error"]
             values = {**row, "error": math.inf if error is None else float(error)}
             found.append(Residual(**values))
-    return max(found, key=lambda r: (r.ratio, r.error / r.floor if r.floor else 0.0), default=None)
+    return max(found, key=lambda r: (r.ratio, r.error / r.floor if r.floor else 0.0, r.where), default=None)
 
 
 def _letter(worst: Residual | None, passed: bool | None, refused: int, compared: int) -> str | None:
