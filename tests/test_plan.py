@@ -72,7 +72,7 @@ def test_nothing_is_missing_after_a_run(runner: Runner, survey: Survey) -> None:
 def test_only_what_is_new_is_missing(runner: Runner, survey: Survey) -> None:
     complete(runner, make_plan([NetForceZero()], survey, runner))
     plan = make_plan([NetForceZero(), ForcesMatchEnergy()], survey, runner)
-    assert len(plan.jobs) == 4
+    assert len(plan.jobs) == 6
     assert plan.missing.keys() == make_plan([ForcesMatchEnergy()], survey, runner).jobs.keys()
 
 
