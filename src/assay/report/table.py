@@ -84,7 +84,7 @@ def _remarks(result: ModelResult) -> list[str]:
     if survey.get("sampled"):
         remarks.append(f"checked on {' '.join(checked)}; --all-species takes every element")
     noise = f"{survey.get('noise_energy_eV') or 0.0:.1e} eV, {survey.get('noise_force_eV_per_A') or 0.0:.1e} eV/Å"
-    if survey.get("precision"):
+    if checked and survey.get("precision"):
         remarks.append(f"works in {survey['precision']}; noise floor {noise}")
     return remarks
 
