@@ -228,7 +228,7 @@ def test_scores_of_several_models_stand_side_by_side(sound_report: Report, broke
     lines = {line.split("│")[1].strip(): line for line in stream.getvalue().splitlines() if line.startswith("│")}
     assert "not run" in lines[broken_report.result.benchmarks[0].name]  # missing is never a zero
     assert lines["verification.unit_conversion"].count("—") == 2
-    assert re.search(r"1\.00.* \(2/2\) │.*0\.00.* \(2/2\) │", lines["verification.forces_match_energy"])
+    assert re.search(r"1\.00.* \(4/4\) │.*0\.00.* \(4/4\) │", lines["verification.forces_match_energy"])
     assert "mean" in lines
 
 
@@ -250,7 +250,7 @@ def test_the_long_report_says_how_many_how_large_and_why(sound_report: Report) -
     part = part[: part.index("Comment        :")]
     for pattern in ("TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT"):
         assert re.search(rf"^PASS: Cu-{pattern}, \d+ comparisons, worst \S+ of \S+ \S+ at ", part, re.MULTILINE)
-    assert "Configurations : 7 evaluated, 0 refused, 0 not applicable" in part
+    assert "Configurations : 8 evaluated, 0 refused, 0 not applicable" in part
     assert re.search(r"^Tolerance      : \S+ eV \(1e-08 of the energy in float64", part, re.MULTILINE)
     assert re.search(r"^Noise floor    : \d", part, re.MULTILINE)
     assert re.search(r"^Grade          : A$", part, re.MULTILINE)
@@ -336,7 +336,7 @@ def test_csv_has_a_line_for_every_model_and_benchmark(sound_report: Report, brok
     by_name = {(row["model"], row["benchmark"]): row for row in rows}
     sound = by_name["assay.sabotage:sound", "verification.forces_match_energy"]
     broken = by_name["assay.sabotage:zero_force", "verification.forces_match_energy"]
-    assert (float(sound["score"]), sound["counted"], sound["cases"], sound["passed"]) == (1.0, "2", "2", "True")
+    assert (float(sound["score"]), sound["counted"], sound["cases"], sound["passed"]) == (1.0, "4", "4", "True")
     assert (float(broken["score"]), broken["passed"], broken["grade"]) == (0.0, "False", "F")
     unknown = by_name["assay.sabotage:sound", "verification.unit_conversion"]
     assert (unknown["score"], unknown["stderr"], unknown["passed"], unknown["grade"]) == ("", "", "", "")
