@@ -154,8 +154,8 @@ def test_mandatory_checks_are_those_of_the_contract() -> None:
 
 @cache
 def verified(model: str) -> Report:
-    """All checks of a model in this process, computed once for all tests of this file."""
-    return check(model, workers=0)
+    """All checks of a model, computed once for all tests of this file."""
+    return check(model, workers=2)
 
 
 GOLDEN_MODELS = (

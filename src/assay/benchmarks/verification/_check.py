@@ -128,6 +128,9 @@ class Check(Benchmark):
     """A statement that is true of every sound model. Subclasses write `trials` and `residuals`."""
 
     mandatory: ClassVar[bool] = False
+    optional_feature: ClassVar[bool] = False
+    """True for checks of something that many models do not have, such as a batched evaluator."""
+
     metrics: ClassVar[tuple[Metric, ...]] = (Metric("error_over_tolerance", "1", threshold=1.0),)
 
     def trials(self, survey: Survey) -> Iterable[Case]:
@@ -149,7 +152,7 @@ class Check(Benchmark):
         if survey.contact_error:
             return [Case("contact", {}, {"lost": survey.contact_error, **limits})]
         trials = list(self.trials(survey))
-        if not trials or any(t.jobs for t in trials):
+        if not trials or (any(t.jobs for t in trials) and not self.optional_feature):
             trials += _without_structures(survey)
         if not trials:
             trials = [Case("nothing", {}, {"failure": "the model answered for no element"})]

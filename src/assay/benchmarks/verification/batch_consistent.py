@@ -18,6 +18,7 @@ from assay.benchmarks.verification._deviation import DeviationCheck
 class BatchConsistent(DeviationCheck):
     """Batched evaluation equals single evaluation."""
 
+    optional_feature = True
     catches = ("batch_mixes_structures",)
     probe = "batches"
     twins = True

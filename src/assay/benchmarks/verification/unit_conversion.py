@@ -23,6 +23,7 @@ from assay.outcome import Outcome
 class UnitConversion(DeviationCheck):
     """The same energy and forces in every set of units."""
 
+    optional_feature = True
     catches = ("wrong_unit_conversion",)
     probe = "units"
 
