@@ -178,6 +178,8 @@ def _contact(runner: Runner, card: ModelCard) -> Survey:
             raise AssayError(reason.removeprefix("AssayError: "))
         return Survey(card, contact_error=reason or "no answer")
     runner.load_seconds = _wall(outcome)
+    pace = outcome.values.get("seconds_per_call")
+    runner.pace = max(float(pace), 1e-4) if pace is not None else runner.pace
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
         card = claims_card(card.name, claims)

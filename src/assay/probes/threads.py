@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +17,17 @@ from assay.probes._deviation import worst_deviation
 from assay.structure import Structure
 
 if TYPE_CHECKING:
+    from sys import TraceFunction  # type: ignore[attr-defined]
+
     from ase.calculators.calculator import Calculator
 
 PROPERTIES = ("energy", "forces")
+
+
+def _let_others_run(frame: FrameType, event: str, argument: Any) -> TraceFunction:
+    """Called between any two lines of Python: hands the interpreter to another thread."""
+    time.sleep(0)
+    return _let_others_run
 
 
 def _held(calculators: list[Calculator], structures: list[Structure]) -> list[Point]:
@@ -44,9 +54,12 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
         shift = thread * len(structures) // count
         order = [(i + shift) % len(structures) for i in range(len(structures))]
         turns = []
-        for _ in range(rounds):
+        for turn in range(rounds):
+            # Between any two lines of Python another thread may run; in every other round it does.
+            sys.settrace(_let_others_run if turn % 2 == 0 else None)
             points = {i: evaluate(calculators[thread], structures[i], PROPERTIES) for i in order}
             turns.append([points[i] for i in range(len(structures))])
+        sys.settrace(None)
         return turns
 
     interval = sys.getswitchinterval()
