@@ -123,6 +123,7 @@ def run(
     loaded, wanted = load_model(model), choose_suite(suite, tuple(benchmarks))
     with _session(loaded, output, chosen) as runner:
         plan = _prepare(runner, wanted, chosen)
+        write_plan(plan, runner, partial=chosen.limit is not None)
         runner.complete(plan.jobs.values(), "benchmarks")
         return Report(read_results(runner.store, wanted), wanted, _kept(output, runner), runner.gave_up)
 
@@ -151,10 +152,7 @@ def _settings(given: dict[str, Any]) -> Settings:
 
 def _prepare(runner: Runner, suite: Suite, settings: Settings) -> Plan:
     survey = make_survey(runner, settings.all_species, settings.elements)
-    runner.store.write_model({**runner.model.describe(), "survey": survey.describe()})
-    plan = make_plan(suite.build(), survey, runner, settings.limit)
-    write_plan(plan, runner, partial=settings.limit is not None)
-    return plan
+    return make_plan(suite.build(), survey, runner, settings.limit)
 
 
 @contextmanager

@@ -21,7 +21,12 @@ class Plan:
     jobs: dict[str, Job]
     asked: int
     missing: dict[str, Job]
-    seconds_per_call: float
+    survey: Survey
+
+    @property
+    def seconds_per_call(self) -> float:
+        """The pace at which this model was seen to answer."""
+        return self.survey.seconds_per_call
 
     @property
     def force_calls(self) -> int:
@@ -41,11 +46,12 @@ def make_plan(benchmarks: Sequence[Benchmark], survey: Survey, runner: Runner, l
     wanted = [job for group in cases.values() for case in group for job in case.jobs.values()]
     jobs = {runner.key(job): job for job in wanted}
     versions = {b.name: b.version for b in benchmarks}
-    return Plan(cases, versions, jobs, len(wanted), runner.missing(jobs.values()), survey.seconds_per_call)
+    return Plan(cases, versions, jobs, len(wanted), runner.missing(jobs.values()), survey)
 
 
 def write_plan(plan: Plan, runner: Runner, partial: bool = False) -> None:
-    """Keep the cases in the store, so that scoring needs neither model nor data; a partial plan only adds."""
+    """Keep model and cases in the store, so that scoring needs neither model nor data; a partial plan only adds."""
+    runner.store.write_model({**runner.model.describe(), "survey": plan.survey.describe()})
     for name, group in plan.cases.items():
         keys = {case.id: {role: runner.key(job) for role, job in case.jobs.items()} for case in group}
         stamp = Stamp(plan.versions[name], runner.model.fingerprint)
