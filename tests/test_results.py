@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from assay import codec
 from assay.api import Report
 from assay.benchmark import Case, Observation, Scope, registered_benchmarks
-from assay.benchmarks.verification._check import Check, Limits, Residual
+from assay.benchmarks.verification._check import Check
+from assay.benchmarks.verification._limits import Limits, Residual
 from assay.benchmarks.verification.net_force_zero import NetForceZero
 from assay.model import ModelCard
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, pack_points

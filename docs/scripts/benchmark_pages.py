@@ -149,8 +149,8 @@ def tolerance_phrases() -> list[str]:
     """What docs/verification.md says about structures and tolerances."""
     from assay import configurations, survey
     from assay.benchmarks.verification import (
-        _check,
         _derivative,
+        _limits,
         energy_smooth,
         forces_conservative,
         forces_match_energy,
@@ -167,10 +167,10 @@ def tolerance_phrases() -> list[str]:
         f"between {spacing.SIZEABLE:g} and {spacing.ABSURD:g} eV/Å",
         f"up to {survey.EVERY_SPECIES} species is checked on all of them",
         f"a sample is taken: {sample} as far",
-        f"{exponent(_check.ENERGY['float64'])} of \\|E\\|",
-        f"| {exponent(_check.ENERGY['float32'])} | 4 ε",
-        f"{exponent(_check.FORCES['float64'])} of the largest force",
-        f"| {exponent(_check.FORCES['float32'])} | 16 ε",
+        f"{exponent(_limits.ENERGY['float64'])} of \\|E\\|",
+        f"| {exponent(_limits.ENERGY['float32'])} | 4 ε",
+        f"{exponent(_limits.FORCES['float64'])} of the largest force",
+        f"| {exponent(_limits.FORCES['float32'])} | 16 ε",
         f"{exponent(force['float64'])} of the largest component ({exponent(force['float32'])} in float32)",
         f"{exponent(jacobian['float64'])} of the largest element of the Jacobian ({exponent(jacobian['float32'])} in",
         f"never more than {100 * _derivative.LOOSEST:g} %",

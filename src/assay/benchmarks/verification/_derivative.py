@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Refused, base_point
+from assay.benchmarks.verification._limits import Refused, base_point
 from assay.benchmarks.verification._symmetry import subjects
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome, Point

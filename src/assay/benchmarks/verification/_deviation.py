@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check, Residual, judge_deviations
+from assay.benchmarks.verification._check import Check
+from assay.benchmarks.verification._limits import Residual, judge_deviations
 from assay.codec import Data
 from assay.jobs import Probe
 from assay.outcome import Outcome

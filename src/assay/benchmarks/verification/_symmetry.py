@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check, Limits, Residual, base_point, compare
+from assay.benchmarks.verification._check import Check
+from assay.benchmarks.verification._limits import Limits, Residual, base_point, compare
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome, Point
 from assay.structure import Floats, Structure

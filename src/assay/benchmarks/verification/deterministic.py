@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check, Limits, Residual, judge_deviations
+from assay.benchmarks.verification._check import Check
+from assay.benchmarks.verification._limits import Limits, Residual, judge_deviations
 from assay.codec import Data
 from assay.configurations import boxed, dimer
 from assay.jobs import Probe

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check, Limits, Refused, Residual
+from assay.benchmarks.verification._check import Check
+from assay.benchmarks.verification._limits import Limits, Refused, Residual
 from assay.configurations import boxed, dimer, symbol
 from assay.jobs import Probe
 from assay.outcome import Outcome
