@@ -3,21 +3,28 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 KIM_VENV = .venv-kim
+FAMILIES = ani aimnet2 mace mattersim chgnet sevennet orb so3lr fennol
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: audit test test-kim test-slow lint docs sabotage perf clean
+.PHONY: audit test test-kim test-models $(FAMILIES:%=test-%) test-slow lint docs sabotage perf clean
 
 audit: $(VENV)/audit-ready
-	$(BIN)/assay run gfn2-xtb --suite smoke --output results
+	$(BIN)/assay run gfn2-xtb nep89 --suite smoke --output results
 
 test: $(VENV)/test-ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --family nep
 
 test-slow: $(VENV)/test-ready
 	$(BIN)/python -m pytest -m slow
 
 test-kim: $(KIM_VENV)/ready
 	$(KIM_VENV)/bin/python -m pytest -m kim
+
+# Every family of pretrained models, each in an environment of its own, because some conflict with others.
+test-models: $(FAMILIES:%=test-%)
+
+$(FAMILIES:%=test-%): test-%: .venv-%/ready
+	.venv-$*/bin/python -m pytest tests/models --family $*
 
 lint: $(VENV)/lint-ready
 	$(BIN)/ruff check .
@@ -39,11 +46,11 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/audit-ready: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[xtb]'
+	$(BIN)/python -m pip install --quiet --editable '.[xtb,nep]'
 	touch $@
 
 $(VENV)/test-ready: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[xtb,test]'
+	$(BIN)/python -m pip install --quiet --editable '.[xtb,nep,test]'
 	touch $@
 
 $(VENV)/lint-ready: $(BIN)/python pyproject.toml
@@ -52,6 +59,13 @@ $(VENV)/lint-ready: $(BIN)/python pyproject.toml
 
 $(VENV)/docs-ready: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+$(FAMILIES:%=.venv-%/ready): .venv-%/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --upgrade pip
+	.venv-$*/bin/python -m pip install --quiet --editable '.[$*,test]'
+	if [ $* = mattersim ]; then .venv-$*/bin/python -m pip install --quiet --no-deps mattersim==1.2.3; fi
 	touch $@
 
 # The KIM API and its models come from the system's packages; kimpy is compiled against them.
@@ -63,4 +77,4 @@ $(KIM_VENV)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(KIM_VENV) site
+	rm -rf $(VENV) $(KIM_VENV) $(FAMILIES:%=.venv-%) site

@@ -17,6 +17,20 @@ settings.register_profile("assay", deadline=None, max_examples=50, derandomize=T
 settings.load_profile("assay")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--family NAME` runs the tests that need the packages of that model family; they fail if these are missing."""
+    parser.addoption("--family", action="append", default=[], help="also test this family of models; repeatable")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests of families that were not asked for."""
+    wanted = set(config.getoption("--family"))
+    left_out = [item for item in items if not {m.args[0] for m in item.iter_markers("family")} <= wanted]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
 @pytest.fixture(scope="session")
 def sound_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """The sound potential, verified on copper in this process; results are kept in `sound_report.folder`."""

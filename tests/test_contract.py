@@ -25,13 +25,14 @@ from assay.benchmarks.verification._check import Check
 from assay.codec import plain
 from assay.jobs import job_key
 from assay.model import PERIODIC_PATTERNS, ModelCard
-from assay.sabotage import BROKEN, SOUND
+from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.survey import Subject, Survey
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
 NAMES = sorted(registered_benchmarks())
 SHORT = {name.partition(".")[2]: name for name in NAMES}
+OTHERS = [name for name in NAMES if not issubclass(registered_benchmarks()[name], Check)]
 MANDATORY = {
     "species_supported", "periodicity_support", "permutation_symmetry", "translation_invariance",
     "rotation_invariance", "inversion_symmetry", "forces_match_energy", "deterministic",
@@ -127,25 +128,33 @@ def test_limit_takes_the_first_cases(name: str) -> None:
 @every_benchmark
 def test_a_model_that_never_answered_fails_and_one_that_was_lost_is_an_error(name: str) -> None:
     benchmark = build(name)
-    assert isinstance(benchmark, Check)
     for found, expected in (("no answer at all", {"failed", "unsupported"}), ("no contact", {"error"})):
         made = [case for case in cases(name, SURVEYS[found]) if not case.jobs]
         observations = [benchmark.observe(case, {}) for case in made]
         assert {o.status for o in observations} <= expected
-        assert not observations or benchmark.verdict(observations).passed is not True
+        assert not observations or not good(benchmark, observations)
 
 
 @every_benchmark
 def test_nothing_evaluated_is_never_a_pass(name: str) -> None:
     benchmark = build(name)
-    assert isinstance(benchmark, Check)
     for statuses in ((), ("unsupported",), ("error",), ("failed",), ("failed", "unsupported"), ("error", "failed")):
         nothing = [Observation(f"case {i}", status, reason="refused: no") for i, status in enumerate(statuses)]
-        verdict = benchmark.verdict(nothing)
-        assert verdict.evaluated == 0
-        assert verdict.passed is not True
-        assert verdict.status != "ok"
-        assert verdict.grade in {None, "F"}
+        assert not good(benchmark, nothing)
+        if isinstance(benchmark, Check):
+            verdict = benchmark.verdict(nothing)
+            assert verdict.evaluated == 0
+            assert verdict.status != "ok"
+            assert verdict.grade in {None, "F"}
+
+
+def good(benchmark: Benchmark, observations: list[Observation]) -> bool:
+    """True when a benchmark has anything good to say: a pass, a value, a score above 0."""
+    if isinstance(benchmark, Check):
+        return benchmark.verdict(observations).passed is True
+    metrics = benchmark.measure(observations)
+    scores = [benchmark.case_score(o) for o in observations] + [m.score for m in metrics]
+    return any(m.value is not None for m in metrics) or any(scores)
 
 
 def test_mandatory_checks_are_those_of_the_contract() -> None:
@@ -156,6 +165,12 @@ def test_mandatory_checks_are_those_of_the_contract() -> None:
 def verified(model: str) -> Report:
     """All checks of a model, computed once for all tests of this file."""
     return check(model, workers=2)
+
+
+@cache
+def measured(model: str) -> Report:
+    """All benchmarks of a model that are no checks, computed once for all tests of this file."""
+    return run(model, benchmarks=OTHERS, workers=2)
 
 
 GOLDEN_MODELS = (
@@ -188,23 +203,24 @@ def test_sound_models_pass_every_check_that_applies(model: str) -> None:
 @pytest.mark.parametrize("model", GOLDEN_MODELS)
 def test_the_order_of_observations_does_not_matter(name: str, model: str) -> None:
     benchmark = build(name)
-    assert isinstance(benchmark, Check)
-    found = next(b for b in verified(model).result.benchmarks if b.name == name)
+    report = verified(model) if isinstance(benchmark, Check) else measured(model)
+    found = next(b for b in report.result.benchmarks if b.name == name)
     forwards, backwards = list(found.observations), list(found.observations)[::-1]
-    one, two = benchmark.verdict(forwards), benchmark.verdict(backwards)
-    for field in ("status", "passed", "grade", "error", "tolerance", "evaluated", "refused", "skipped"):
-        assert getattr(one, field) == getattr(two, field)
+    if isinstance(benchmark, Check):
+        one, two = benchmark.verdict(forwards), benchmark.verdict(backwards)
+        for field in ("status", "passed", "grade", "error", "tolerance", "evaluated", "refused", "skipped"):
+            assert getattr(one, field) == getattr(two, field)
     for a, b in zip(benchmark.measure(forwards), benchmark.measure(backwards), strict=True):
-        assert (a.name, a.value, a.score) == (b.name, b.value, b.score)
+        assert (a.name, a.value, a.score, a.coverage) == (b.name, b.value, b.score, b.coverage)
 
 
 @pytest.mark.parametrize("model", GOLDEN_MODELS)
 def test_documents_are_finite_json(model: str) -> None:
-    report = verified(model)
-    text = json.dumps(report.data, allow_nan=False)
-    scores = [b["score"] for b in json.loads(text)["models"][0]["benchmarks"] if b["score"] is not None]
-    assert all(0.0 <= score <= 1.0 for score in scores)
-    assert all(math.isfinite(x) for o in _observations(report) for x in o.values.values())
+    for report in (verified(model), measured(model)):
+        text = json.dumps(report.data, allow_nan=False)
+        scores = [b["score"] for b in json.loads(text)["models"][0]["benchmarks"] if b["score"] is not None]
+        assert all(0.0 <= score <= 1.0 for score in scores)
+        assert all(math.isfinite(x) for o in _observations(report) for x in o.values.values())
 
 
 def _observations(report: Report) -> Iterator[Observation]:
@@ -256,13 +272,26 @@ def test_both_lists_of_who_catches_what_agree() -> None:
 
 
 @pytest.mark.parametrize(("name", "model"), sorted({*CATCHES, *CAUGHT}), ids=lambda text: text.rpartition(".")[2])
-def test_broken_models_fail_the_check_that_is_made_for_them(name: str, model: str) -> None:
+def test_broken_models_fail_the_benchmark_that_is_made_for_them(name: str, model: str) -> None:
     report = run(f"assay.sabotage:{model}", benchmarks=[name], workers=0)
+    if name in OTHERS:
+        (result,) = report.result.benchmarks
+        assert is_caught(result.score)
+        assert not [o.reason for o in result.observations if o.reason.startswith("observing failed")]
+        return
     verdict = report.checks[name.partition(".")[2]]
     assert verdict["status"] == "failed", verdict["comment"]
     assert verdict["passed"] is False
     assert verdict["grade"] == "F"
     assert report.exit_code == (1 if verdict["mandatory"] else 0)
+
+
+@pytest.mark.parametrize("model", ["raises", "constant_energy", "zero_force", "nan_for_one_species"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_models_that_say_nothing_score_nothing(name: str, model: str) -> None:
+    report = run(f"assay.sabotage:{model}", benchmarks=[name], workers=0, elements=(79,))
+    (result,) = report.result.benchmarks
+    assert not result.score or result.score < 0.1
 
 
 def _unseen() -> list[tuple[str, str, tuple[str, ...], str]]:
@@ -299,7 +328,7 @@ def golden_path(model: str) -> Path:
 
 
 def golden(report: Report) -> dict[str, dict[str, object]]:
-    """What is kept: status, pass and, where it does not hang on the last bits of rounding, the letter."""
+    """What is kept of checks: status, pass and, where it does not hang on the last bits of rounding, the letter."""
     return {
         name: {
             "status": v["status"],
@@ -310,16 +339,26 @@ def golden(report: Report) -> dict[str, dict[str, object]]:
     }
 
 
+def golden_scores(report: Report) -> dict[str, float | None]:
+    """Scores of benchmarks that are no checks, to two digits."""
+    return {b.name: None if b.score is None else round(b.score, 2) for b in report.result.benchmarks}
+
+
 @pytest.mark.parametrize("model", GOLDEN_MODELS)
 def test_verdicts_are_those_that_are_kept(model: str) -> None:
-    assert golden(verified(model)) == json.loads(golden_path(model).read_text(encoding="utf-8"))
+    kept = json.loads(golden_path(model).read_text(encoding="utf-8"))
+    assert golden(verified(model)) == kept["checks"]
+    found = golden_scores(measured(model))
+    assert found.keys() == kept["scores"].keys()
+    for name, score in kept["scores"].items():
+        assert found[name] == (None if score is None else pytest.approx(score, abs=0.02)), name
 
 
 def write_golden() -> None:
     """Write the verdicts of all golden models anew."""
     GOLDEN.mkdir(exist_ok=True)
     for model in GOLDEN_MODELS:
-        text = json.dumps(golden(verified(model)), indent=1)
+        text = json.dumps({"checks": golden(verified(model)), "scores": golden_scores(measured(model))}, indent=1)
         golden_path(model).write_text(f"{text}\n", encoding="utf-8")
         print(f"{golden_path(model).name} is written")
 

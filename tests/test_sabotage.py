@@ -267,6 +267,10 @@ LEVEL: dict[Measure, float] = {
 ANY = set(LEVEL)
 DERIVATIVES: set[Measure] = {forces_against_energy, curl_of_forces, stress_against_energy}
 SEEN: dict[str, tuple[set[Measure], set[Measure]]] = {
+    "long_range_tail": ({doubling}, set()),
+    "size_dependent": ({doubling}, set()),
+    "soft_core_hole": (set(), set()),
+    "wiggly": (set(), set()),
     "zero_force": ({forces_against_energy, indifference}, set()),
     "constant_energy": ({forces_against_energy, indifference}, {stress_against_energy}),
     "frozen": ({indifference}, set()),
@@ -330,8 +334,12 @@ CHECKS = {
     "thread_safe": set(),
     "unit_conversion": set(),
     "batch_consistent": set(),
+    "locality": set(),
+    "extensivity": set(),
+    "diatomics": set(),
+    "compression": set(),
 }
-ELSEWHERE = {"memory_stable", "thread_safe", "unit_conversion", "batch_consistent"}  # seen by tests of their own
+ELSEWHERE = {name for name, measures in CHECKS.items() if not measures}  # seen by tests of their own
 each_measurement = pytest.mark.parametrize("measure", LEVEL, ids=lambda measure: measure.__name__)
 
 

@@ -1,9 +1,9 @@
 """Write what the documentation takes from the code, and check what people wrote against it. `make docs` runs this.
 
 Written into docs/benchmarks/ (not kept in git): a page for each benchmark from its module docstring, an index, the
-table of broken models, and the help texts of the command line. Checked: the table of checks in README.md, the matrix
-in docs/sabotage.md, and the numbers in docs/verification.md and docs/concepts.md. Exit code 1, with one line for each
-thing to mend, if these lag behind the code.
+tables of broken models and of registered models, and the help texts of the command line. Checked: the tables of
+benchmarks and models in README.md, the matrix in docs/sabotage.md, and the numbers that pages quote (`phrases.py`).
+Exit code 1, with one line for each thing to mend, if these lag behind the code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from assay.benchmark import Benchmark, registered_benchmarks
+from model_tables import model_tables
+from phrases import PHRASES
+from sabotage_matrix import must_catch
+
+from assay.benchmark import Benchmark, Metric, registered_benchmarks
+from assay.models import file_schemes, registered
 from assay.sabotage import BROKEN, SOUND
 
 DOCS = Path(__file__).resolve().parent.parent
@@ -34,9 +39,10 @@ def main() -> int:
         (OUTPUT / f"{name}.md").write_text(page(name, kind), encoding="utf-8")
     (OUTPUT / "index.md").write_text(index(known), encoding="utf-8")
     (OUTPUT / "generated" / "broken.md").write_text(broken_models(), encoding="utf-8")
+    (OUTPUT / "generated" / "models.md").write_text(model_tables(), encoding="utf-8")
     for command in COMMANDS:
         (OUTPUT / "generated" / f"help-{command or 'assay'}.txt").write_text(help_text(command), encoding="utf-8")
-    stale = [*stale_readme(known), *stale_matrix(known), *stale_numbers()]
+    stale = [*stale_readme(known), *stale_models(), *stale_matrix(known), *stale_numbers()]
     for line in stale:
         print(f"benchmark_pages: {line}", file=sys.stderr)
     print(f"{len(known)} benchmark pages written to docs/{OUTPUT.name}")
@@ -53,9 +59,23 @@ def first_sentence(kind: type[Benchmark]) -> str:
     return docstring(kind).partition("\n\n")[0].replace("\n", " ")
 
 
+def is_check(name: str) -> bool:
+    """True for benchmarks that end in a verdict."""
+    return name.startswith("verification.")
+
+
 def is_mandatory(kind: type[Benchmark]) -> bool:
     """True for checks that must pass."""
     return bool(getattr(kind, "mandatory", False))
+
+
+def metric_text(metric: Metric) -> str:
+    """A metric with its unit, and what scores 1 in it."""
+    unit = "" if metric.unit == "1" else f" ({metric.unit})"
+    if metric.threshold is None:
+        return f"`{metric.name}`{unit}, reported"
+    wanted = f"up to {metric.threshold:g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:g}"
+    return f"`{metric.name}`{unit}, {wanted}"
 
 
 def page(name: str, kind: type[Benchmark]) -> str:
@@ -63,12 +83,11 @@ def page(name: str, kind: type[Benchmark]) -> str:
     body = docstring(kind).partition("\n\n")[2]
     body = re.sub(rf"[ \t]+{LABELS}", r"\n\1: ", body)
     body = re.sub(rf"(?m)^{LABELS}", r"\n**\1:** ", body)
-    metrics = ", ".join(f"`{m.name}` ({m.unit}), threshold {m.threshold:g}" for m in kind.metrics if m.threshold)
     rows = [
         ("name", f"`{name}`"),
         ("version", str(kind.version)),
-        ("must pass", "yes" if is_mandatory(kind) else "no, it grades"),
-        ("metric", metrics or "none"),
+        ("must pass", "yes" if is_mandatory(kind) else "no, it grades" if is_check(name) else "no, it scores"),
+        ("metrics", "<br>".join(metric_text(metric) for metric in kind.metrics)),
         ("must catch", ", ".join(f"[`{bug}`](../sabotage.md#the-broken-models)" for bug in kind.catches) or "nothing"),
         ("file", f"`src/{kind.__module__.replace('.', '/')}.py`"),
     ]
@@ -85,30 +104,50 @@ def settings(kind: type[Benchmark]) -> str:
 
 
 def index(known: dict[str, type[Benchmark]]) -> str:
-    """All benchmarks, one line each."""
-    rows = "\n".join(
-        f"| [`{name}`]({name}.md) | {'yes' if is_mandatory(kind) else ''} | {first_sentence(kind)} |"
+    """All benchmarks, one line each; checks first."""
+    checks = "".join(
+        f"| [`{name}`]({name}.md) | {'yes' if is_mandatory(kind) else ''} | {first_sentence(kind)} |\n"
         for name, kind in known.items()
+        if is_check(name)
     )
-    intro = (
-        "Each page is made from the docstring of the benchmark's own file. *Must pass* marks the checks that decide\n"
-        "the exit code of `assay check`; [How the checks decide](../verification.md) has the common rules."
+    others = "".join(
+        f"| [`{name}`]({name}.md) | {first_sentence(kind)} |\n" for name, kind in known.items() if not is_check(name)
     )
-    return f"# The benchmarks\n\n{intro}\n\n| benchmark | must pass | statement |\n|---|---|---|\n{rows}\n"
+    return f"""# The benchmarks
+
+Each page is made from the docstring of the benchmark's own file.
+
+## Verification
+
+*Must pass* marks the checks that decide the exit code of `assay check`; [How the checks decide](../verification.md) has
+the common rules.
+
+| check | must pass | statement |
+|---|---|---|
+{checks}
+## Physicality
+
+These have scores and no verdict; [Physicality](../physicality.md) has the common rules.
+
+| benchmark | what it is about |
+|---|---|
+{others}"""
 
 
 def readme_rows(known: dict[str, type[Benchmark]]) -> list[str]:
-    """The table of README.md."""
-    return [
+    """The tables of benchmarks in README.md."""
+    checks = [
         f"| `{name.rpartition('.')[2]}` | {'yes' if is_mandatory(kind) else ''} | {first_sentence(kind)} |"
         for name, kind in known.items()
+        if is_check(name)
     ]
+    return checks + [f"| `{name}` | {first_sentence(kind)} |" for name, kind in known.items() if not is_check(name)]
 
 
 def broken_models() -> str:
     """The broken models with their bugs, as a table."""
     rows = "\n".join(
-        f"| `{bug.name}` | {bug.what} | {', '.join(f'`{check}`' for check in bug.caught_by) or '—'} |"
+        f"| `{bug.name}` | {bug.what} | {', '.join(f'`{name}`' for name in must_catch(bug.name)) or '—'} |"
         for bug in BROKEN.values()
     )
     return f"| model | its bug | must be caught by |\n|---|---|---|\n{rows}\n"
@@ -127,77 +166,32 @@ def stale_readme(known: dict[str, type[Benchmark]]) -> list[str]:
     return [f"README.md lacks the row {row}" for row in readme_rows(known) if row not in text]
 
 
+def stale_models() -> list[str]:
+    """Models and kinds of checkpoint that README.md should name and does not."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    names = [*registered(), *(f"{scheme}:FILE" for scheme in sorted(file_schemes()))]
+    return [f"README.md does not name the model '{name}'" for name in names if f"`{name}`" not in text]
+
+
 def stale_matrix(known: dict[str, type[Benchmark]]) -> list[str]:
-    """Models and checks that the matrix of docs/sabotage.md should have and has not."""
-    text = (DOCS / "sabotage.md").read_text(encoding="utf-8")
-    checks = [name.rpartition(".")[2] for name in known if name.startswith("verification.")]
-    missing = [model for model in (*SOUND, *BROKEN) if f"\n| `{model}` |" not in text]
-    missing += [check for check in checks if f"| `{check}` |" not in text]
-    return [f"docs/sabotage.md has no '{name}': paste the output of `make sabotage`" for name in missing]
+    """Models and benchmarks that the matrix of docs/sabotage.md should have, complete, and has not."""
+    lines = (DOCS / "sabotage.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("| ") and line.count("|") > len(known)]
+    short = [name.rpartition(".")[2] for name in known]
+    missing = [name for name in short if not rows or f"| `{name}` |" not in rows[0]]
+    for model in (*SOUND, *BROKEN):
+        start = f"| `{model}` | {', '.join(must_catch(model))} |"
+        missing += [] if any(row.startswith(start) and row.count("|") == len(short) + 3 for row in rows) else [model]
+    return [f"docs/sabotage.md has no '{name}' of today: paste the output of `make sabotage`" for name in missing]
 
 
 def stale_numbers() -> list[str]:
     """Phrases, made with the numbers of the code, that a page should have and has not; line breaks do not count."""
     found = []
-    for page_name, phrases in (("verification.md", tolerance_phrases()), ("concepts.md", deadline_phrases())):
+    for page_name, phrases in PHRASES.items():
         text = " ".join((DOCS / page_name).read_text(encoding="utf-8").split())
-        found += [f"docs/{page_name} should say '{phrase}'" for phrase in phrases if phrase not in text]
+        found += [f"docs/{page_name} should say '{phrase}'" for phrase in phrases() if phrase not in text]
     return found
-
-
-def tolerance_phrases() -> list[str]:
-    """What docs/verification.md says about structures and tolerances."""
-    from assay import configurations, survey
-    from assay.benchmarks.verification import (
-        _derivative,
-        _limits,
-        energy_smooth,
-        forces_conservative,
-        forces_match_energy,
-        memory_stable,
-    )
-    from assay.probes import spacing
-
-    force, jacobian = forces_match_energy.RELATIVE, forces_conservative.RELATIVE
-    sample = f"{', '.join(survey.SAMPLE[:-1])} and {survey.SAMPLE[-1]}"
-    return [
-        f"({configurations.TOUCHING:g} times the sum of the covalent radii",
-        f"by up to {100 * configurations.DISTORTION:g} % of the nearest-neighbour distance",
-        f"by powers of {spacing.STEP:g} (at most {spacing.TRIES} tries)",
-        f"between {spacing.SIZEABLE:g} and {spacing.ABSURD:g} eV/Å",
-        f"up to {survey.EVERY_SPECIES} species is checked on all of them",
-        f"a sample is taken: {sample} as far",
-        f"{exponent(_limits.ENERGY['float64'])} of \\|E\\|",
-        f"| {exponent(_limits.ENERGY['float32'])} | 4 ε",
-        f"{exponent(_limits.FORCES['float64'])} of the largest force",
-        f"| {exponent(_limits.FORCES['float32'])} | 16 ε",
-        f"{exponent(force['float64'])} of the largest component ({exponent(force['float32'])} in float32)",
-        f"{exponent(jacobian['float64'])} of the largest element of the Jacobian ({exponent(jacobian['float32'])} in",
-        f"never more than {100 * _derivative.LOOSEST:g} %",
-        f"fewer than {100 * _derivative.ENOUGH:g} % are left",
-        f"jumps of {exponent(energy_smooth.ENERGY_JUMP)} of the well depth in energy",
-        f"{exponent(energy_smooth.FORCE_JUMP)} per Å of it in force",
-        f"{memory_stable.LIMIT:g} bytes kept per evaluation",
-    ]
-
-
-def deadline_phrases() -> list[str]:
-    """What docs/concepts.md says about deadlines, with small numbers as words."""
-    from assay.executors import DIED, HUNG
-    from assay.runner import GIVE_UP, PATIENCE, TIMEOUT
-
-    words = {3: "three", 4: "four", 5: "five", 10: "ten", 20: "twenty", 30: "thirty"}
-    return [
-        f"{TIMEOUT:g} s (`--timeout`)",
-        f"plus {words[round(PATIENCE)]} times what the bundle should take",
-        f"{words[GIVE_UP[HUNG]]} workers in a row hang, or {GIVE_UP[DIED]} die",
-    ]
-
-
-def exponent(value: float) -> str:
-    """A power of ten as people write it: 1e-4, not 0.0001."""
-    mantissa, _, power = f"{value:.0e}".partition("e")
-    return f"{mantissa}e{int(power)}"
 
 
 if __name__ == "__main__":

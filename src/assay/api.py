@@ -35,6 +35,7 @@ class Settings:
     limit: int | None = None
     all_species: bool = False
     elements: tuple[int, ...] | None = None
+    device: str | None = None
     progress: Progress = silent
 
 
@@ -120,7 +121,7 @@ def run(
         settings: fields of `Settings`.
     """
     chosen = _settings(settings)
-    loaded, wanted = load_model(model), choose_suite(suite, tuple(benchmarks))
+    loaded, wanted = load_model(model, chosen.device), choose_suite(suite, tuple(benchmarks))
     with _session(loaded, output, chosen) as runner:
         plan = _prepare(runner, wanted, chosen)
         write_plan(plan, runner, partial=chosen.limit is not None)
@@ -130,14 +131,14 @@ def run(
 
 def dry_run(model: object, suite: str, benchmarks: Sequence[str], output: str | Path, settings: Settings) -> Plan:
     """What a run would compute. The model is surveyed, which takes seconds; no benchmark is run."""
-    loaded, wanted = load_model(model), choose_suite(suite, tuple(benchmarks))
+    loaded, wanted = load_model(model, settings.device), choose_suite(suite, tuple(benchmarks))
     with _session(loaded, output, settings) as runner:
         return _prepare(runner, wanted, settings)
 
 
 def surveyed(model: object, output: str | Path, settings: Settings) -> Survey:
     """What is known of a model; asks it only what the store does not know yet."""
-    with _session(load_model(model), output, settings) as runner:
+    with _session(load_model(model, settings.device), output, settings) as runner:
         return make_survey(runner, settings.all_species, settings.elements)
 
 

@@ -14,7 +14,7 @@ from assay.codec import Data
 from assay.errors import AssayError
 from assay.jobs import Job
 from assay.naming import did_you_mean
-from assay.outcome import OK, Outcome
+from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.score import mean_score, soft_threshold
 
 if TYPE_CHECKING:
@@ -44,15 +44,29 @@ class Observation:
     values: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     detail: Data = field(default_factory=dict)
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    """Thresholds of this case where they differ from the metric's, because the model resolves no better."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that a benchmark reports: its unit, and the value up to which a case scores 1."""
+    """A number that a benchmark reports: its unit, what it ideally is, and how far off a case may be and score 1."""
 
     name: str
     unit: str
     threshold: float | None = None
+    ideal: float = 0.0
+
+    def score(self, observation: Observation) -> float | None:
+        """The score of one case in this metric; None where the metric is only reported, or the case has no value."""
+        if self.threshold is None:
+            return None
+        if observation.status == FAILED:
+            return 0.0
+        if observation.status != OK or self.name not in observation.values:
+            return None
+        limit = observation.tolerances.get(self.name, self.threshold)
+        return soft_threshold(abs(observation.values[self.name] - self.ideal), limit)
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,10 @@ class MetricValue:
     unit: str
     threshold: float | None
     score: float | None
+    coverage: tuple[int, int] = (0, 0)
+    """Cases that have a value, and cases there are."""
+
+    ideal: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -98,23 +116,57 @@ class Benchmark:
 
     def case_score(self, observation: Observation) -> float | None:
         """The score of one case between 0 and 1; None where the case does not count."""
-        if observation.status == OK:
-            scores = [
-                soft_threshold(observation.values[m.name], m.threshold)
-                for m in self.metrics
-                if m.threshold is not None and m.name in observation.values
-            ]
-            return sum(scores) / len(scores) if scores else None
-        return 0.0 if observation.status == "failed" else None
+        scores = [score for metric in self.metrics if (score := metric.score(observation)) is not None]
+        return sum(scores) / len(scores) if scores else None
+
+
+def metric_value(
+    metric: Metric, observations: Sequence[Observation], value: float | None, stderr: float | None
+) -> MetricValue:
+    """A metric over all cases, scored case by case; its score is missing as long as a case is."""
+    scores = [score for o in observations if (score := metric.score(o)) is not None]
+    complete = all(o.status != ERROR for o in observations)
+    known = sum(1 for o in observations if o.status == OK and metric.name in o.values)
+    return MetricValue(
+        metric.name,
+        value,
+        stderr,
+        metric.unit,
+        metric.threshold,
+        mean_score(scores)[0] if complete else None,
+        (known, len(observations)),
+        metric.ideal,
+    )
 
 
 def mean_metric(metric: Metric, observations: Sequence[Observation]) -> MetricValue:
     """The mean of a metric over the cases that have it; a failed case has no value but scores 0."""
     values = [o.values[metric.name] for o in observations if o.status == OK and metric.name in o.values]
-    value, stderr = mean_score(values)
-    scores = [soft_threshold(v, metric.threshold) for v in values] if metric.threshold is not None else []
-    scores += [0.0 for o in observations if o.status == "failed" and metric.threshold is not None]
-    return MetricValue(metric.name, value, stderr, metric.unit, metric.threshold, mean_score(scores)[0])
+    return metric_value(metric, observations, *mean_score(values))
+
+
+def ended_early(case: Case, outcomes: Mapping[str, Outcome]) -> Observation | None:
+    """What is seen in a case that ends before any number: not asked for, never answered, or spoilt by the machine.
+
+    A case without jobs says why in its context: `lost` for the machine's fault, `failure` for the model's.
+    """
+    if case.unsupported:
+        return Observation(case.id, UNSUPPORTED, reason=case.unsupported)
+    if "lost" in case.context:
+        return Observation(case.id, ERROR, reason=str(case.context["lost"]))
+    if "failure" in case.context:
+        reason = str(case.context["failure"])
+        return Observation(
+            case.id, FAILED, reason=reason, detail={"refused": 1, "invalid": reason.startswith("returned")}
+        )
+    for outcome in outcomes.values():
+        if outcome.status == ERROR:
+            return Observation(case.id, ERROR, reason=outcome.reason)
+        if outcome.status == UNSUPPORTED:
+            return Observation(case.id, UNSUPPORTED, reason=outcome.reason)
+        if outcome.status == FAILED and "natoms" not in outcome.values:
+            return Observation(case.id, FAILED, reason=outcome.reason, detail={"refused": 1})
+    return None
 
 
 @cache

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
 
 EPILOG = """exit codes: 0 done, 1 a mandatory check failed, 2 wrong usage, 3 some jobs ended in error
-MODEL is a name from 'assay list models', kim:NAME, file.py:factory or package.module:factory"""
+MODEL is a name from 'assay list models', kim:NAME, mace:FILE and its like, file.py:factory or package.module:factory"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -112,6 +112,10 @@ def _add_running(parser: Parser) -> None:
     )
     parser.add_argument("--all-species", action="store_true", help="take every species, not a sample")
     parser.add_argument("--elements", metavar="X,Y", help="the elements that the model claims, for example Cu,Au")
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="where the model runs (default: cpu)")
+    parser.add_argument(
+        "--trust-checkpoints", action="store_true", help="unpickle checkpoint files, which may run any code in them"
+    )
     parser.add_argument("--dry-run", action="store_true", help="survey the model, say what would be computed, stop")
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
 
@@ -233,8 +237,15 @@ def _settings(options: argparse.Namespace) -> Settings:
     from assay.api import Settings
     from assay.runner import TIMEOUT
 
+    if options.trust_checkpoints:
+        os.environ["ASSAY_TRUST_CHECKPOINTS"] = "1"  # for the workers too
     return Settings(
-        options.jobs, options.timeout or TIMEOUT, options.limit, options.all_species, _elements(options.elements)
+        options.jobs,
+        options.timeout or TIMEOUT,
+        options.limit,
+        options.all_species,
+        _elements(options.elements),
+        options.device,
     )
 
 
@@ -322,12 +333,11 @@ def list_things(options: argparse.Namespace) -> int:
 
 
 def _show_run(reports: Sequence[Report], options: argparse.Namespace) -> None:
-    from assay.report.table import print_checks, print_scores
+    from assay.report.table import print_scores, print_tables
 
     console = _console()
     for report in reports:
-        if report.result.verdicts:
-            print_checks(report.result, console)
+        print_tables(report.result, console)
     print_scores([r.result for r in reports], reports[0].suite.name, console)
     console.print(
         f"results are in '{options.output}'; 'assay score {options.output}' reads them again", highlight=False

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from assay.engines.ase import AseEngine
 from assay.jobs import Job
 from assay.model import Model, ModelReference
 from assay.processes import CleanSpawn
 from assay.store import Store
-from assay.worker import prepare_process, run_bundle, run_jobs
+from assay.worker import Engines, prepare_process, run_bundle, run_jobs
 
 Keyed = tuple[str, Job]
 HUNG, DIED = "hung", "died"
@@ -50,12 +49,12 @@ class InProcess:
     """Runs in this process: no deadline and no protection, but any object will do as a model."""
 
     def __init__(self, model: Model, store: Store) -> None:
-        self.engine, self.store = AseEngine(model), store
+        self.engines, self.store = Engines(model), store
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
         """One bundle after another."""
         for bundle in bundles:
-            yield Finished(bundle, statuses=run_jobs(self.engine, self.store, bundle.jobs))
+            yield Finished(bundle, statuses=run_jobs(self.engines, self.store, bundle.jobs))
 
 
 class LocalProcesses:

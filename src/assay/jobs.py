@@ -18,15 +18,25 @@ from assay.structure import Structure
 
 @dataclass(frozen=True, eq=False)
 class SinglePoints:
-    """Energy (eV), forces (eV/Å) and, when asked for, stress (eV/Å³) of each structure, nothing moved."""
+    """Energy (eV), forces (eV/Å) and, when asked for, stress (eV/Å³) of each structure, nothing moved.
+
+    `alone` asks the calculator itself, one structure after another, as a check of that calculator must; otherwise
+    structures of many jobs may be evaluated in one batch where the model can.
+    """
 
     structures: tuple[Structure, ...]
     properties: tuple[str, ...] = ("energy", "forces")
+    alone: bool = False
 
     @property
     def force_calls(self) -> int:
         """How many evaluations the model is asked for."""
         return len(self.structures)
+
+    @property
+    def poolable(self) -> bool:
+        """True when the structures may share a batch with those of other jobs."""
+        return not self.alone and "stress" not in self.properties
 
 
 @dataclass(frozen=True, eq=False)

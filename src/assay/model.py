@@ -6,9 +6,11 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial, update_wrapper
 from numbers import Integral
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.errors import AssayError
 from assay.naming import did_you_mean, slug
 from assay.structure import Floats, Structure
+from assay.weights import PackagedFile, fetch
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
@@ -60,6 +63,7 @@ class ModelReference:
 
     spec: str
     payload: bytes | None = None
+    device: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,26 +95,100 @@ class Model:
 
 @dataclass(frozen=True)
 class Registered:
-    """A named model of an adapter file: its card, its builder, and the packages it needs."""
+    """A named model of an adapter file: its card, its builders, and the packages and weights it needs.
+
+    `weights` lie in another package's archive and are fetched; builders get their path. `inside` is a file or folder
+    of the family's own package (import name, path in it). Builders of models that can also use a GPU get `device`.
+    """
 
     card: ModelCard
-    build: Callable[[], Calculator]
+    build: Callable[..., Calculator]
     imports: tuple[str, ...] = ()
     install: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
+    weights: PackagedFile | None = None
+    inside: tuple[str, str] | None = None
+    build_batch: Callable[..., BatchEvaluator] | None = None
+    devices: tuple[str, ...] = ("cpu",)
 
     @property
     def installed(self) -> bool:
         """True when every package that the model needs can be imported."""
         return all(importlib.util.find_spec(name) is not None for name in self.imports)
 
-    def open(self) -> Model:
-        """The model itself; an error that names the install command when a package is missing."""
+    def open(self, device: str | None = None) -> Model:
+        """The model itself, its weights at hand; an error that names the install command when a package is missing."""
         if not self.installed:
             raise AssayError(f"model '{self.card.name}' needs {', '.join(self.imports)}; install it: {self.install}")
         versions = [f"{package}=={package_version(package)}" for package in self.card.packages]
-        fingerprint = digest(self.card.name, *versions, repr(sorted(self.settings.items())))
-        return Model(self.card, fingerprint, self.build, ModelReference(self.card.name))
+        contents = [self.weights.sha256] if self.weights else []
+        contents += [_inside_digest(*self.inside)] if self.inside else []
+        parts = [self.card.name, *versions, repr(sorted(self.settings.items())), *contents]
+        given = (fetch(self.weights),) if self.weights else ()
+        return _on_device(self.card, parts, self.build, self.build_batch, given, (device, self.devices), self.card.name)
+
+
+def _on_device(
+    card: ModelCard,
+    parts: Sequence[str],
+    build: Callable[..., Calculator],
+    build_batch: Callable[..., BatchEvaluator] | None,
+    given: tuple[Path, ...],
+    device: tuple[str | None, tuple[str, ...]],
+    spec: str,
+) -> Model:
+    """A model whose builders have their arguments; `device` is the one asked for and those that the model can use."""
+    asked, possible = device
+    if asked is not None and asked not in possible:
+        raise AssayError(f"model '{card.name}' runs on {' or '.join(possible)} only; leave out --device {asked}")
+    options = {"device": asked or "cpu"} if len(possible) > 1 else {}
+    elsewhere = [asked] if asked and asked != "cpu" else []
+    return Model(
+        card,
+        digest(*parts, *elsewhere),
+        partial(build, *given, **options),
+        ModelReference(spec, device=asked),
+        partial(build_batch, *given, **options) if build_batch is not None else None,
+    )
+
+
+def checkpoint_file(scheme: str, rest: str) -> Path:
+    """The file that a user named as `scheme:FILE`."""
+    path = Path(rest).expanduser().resolve()
+    if not path.is_file():
+        raise AssayError(f"there is no file '{rest}'; give the path of a checkpoint, as in {scheme}:FILE")
+    return path
+
+
+def checkpoint_card(scheme: str, path: Path, **claims: Any) -> ModelCard:
+    """The card of a user's own checkpoint, named after its file."""
+    return claims_card(f"{scheme}:{path.name}", claims)
+
+
+def checkpoint_model(
+    card: ModelCard,
+    path: Path,
+    build: Callable[..., Calculator],
+    build_batch: Callable[..., BatchEvaluator] | None = None,
+    device: str | None = None,
+    devices: tuple[str, ...] = ("cpu",),
+) -> Model:
+    """A model from a user's own checkpoint file; its content and the family's version make the fingerprint."""
+    versions = [f"{package}=={package_version(package)}" for package in card.packages]
+    parts = [card.name, *versions, _file_digest(path, card.name)]
+    spec = f"{card.name.partition(':')[0]}:{path}"
+    return _on_device(card, parts, build, build_batch, (path,), (device, devices), spec)
+
+
+def _inside_digest(package: str, place: str) -> str:
+    """The hash of a file, or of all files of a folder, inside an installed package."""
+    found = importlib.util.find_spec(package)
+    roots = list(found.submodule_search_locations or []) if found is not None else []
+    if not roots:
+        raise AssayError(f"package '{package}' is not installed, or is not a folder with '{place}' in it")
+    home = Path(roots[0]) / place
+    files = sorted(path for path in home.rglob("*") if path.is_file()) if home.is_dir() else [home]
+    return digest(*(part for path in files for part in (path.name, _file_digest(path, package))))
 
 
 def digest(*parts: str | bytes) -> str:
@@ -130,25 +208,27 @@ def package_version(package: str) -> str:
         return "none"
 
 
-def load_model(source: object) -> Model:
-    """Find a model by what the user gave: a name, `kim:NAME`, `file.py:factory`, `package.module:factory`,
-    an ASE calculator, a factory function or class, or a `Model`."""
+def load_model(source: object, device: str | None = None) -> Model:
+    """Find a model by what the user gave: a name, `kim:NAME`, `mace:FILE`, `file.py:factory`, `package.module:factory`,
+    an ASE calculator, a factory function or class, or a `Model`. `device` is for models that Assay itself builds."""
+    if isinstance(source, ModelReference):
+        return _from_payload(source) if source.payload is not None else load_model(source.spec, source.device)
+    if not isinstance(source, str) and device is not None:
+        raise AssayError(f"a device ('{device}') can only be chosen for models given by name; build yours on it")
     if isinstance(source, Model):
         return source
-    if isinstance(source, ModelReference):
-        return _from_payload(source) if source.payload is not None else load_model(source.spec)
     if not isinstance(source, str):
         return from_object(source)
     from assay.models import registered, schemes
 
     names = registered()
     if source in names:
-        return names[source].open()
+        return names[source].open(device)
     scheme, colon, rest = source.partition(":")
     if colon and scheme in schemes():
-        return schemes()[scheme](rest)
+        return schemes()[scheme](rest, device)
     if colon and rest:
-        return _from_factory(source)
+        return _from_factory(source, device)
     if source.endswith(".py"):
         raise AssayError(f"'{source}' names a file but no factory in it; write '{source}:FACTORY'")
     hint = did_you_mean(source, [*names])
@@ -157,15 +237,15 @@ def load_model(source: object) -> Model:
     )
 
 
-def _from_factory(spec: str) -> Model:
+def _from_factory(spec: str, device: str | None) -> Model:
     """A model from `file.py:factory` or `package.module:factory`."""
     place, _, name = spec.rpartition(":")
     if place.endswith(".py"):
         path = Path(place).expanduser().resolve()
         module, source = _import_file(path), path.read_bytes()
-        reference, shown = ModelReference(f"{path}:{name}"), f"{path.name}:{name}"
+        reference, shown = ModelReference(f"{path}:{name}", device=device), f"{path.name}:{name}"
     else:
-        module, reference, shown = _import_module(place), ModelReference(spec), spec
+        module, reference, shown = _import_module(place), ModelReference(spec, device=device), spec
         origin = getattr(module, "__file__", None)
         source = Path(origin).read_bytes() if origin else b""
     factory = getattr(module, name, None)
@@ -176,8 +256,17 @@ def _from_factory(spec: str) -> Model:
     origin = getattr(module, "__file__", None)
     home = Path(origin).parent if origin else Path()
     contents = [_file_digest(home / name, shown) for name in card.files]
-    fingerprint = digest(shown, source, *_imported_versions(source, place), *contents)
-    return _model(card, fingerprint, factory, reference)
+    fingerprint = digest(shown, source, *_imported_versions(source, place), *contents, *([device] if device else []))
+    return _model(card, fingerprint, _for_device(factory, shown, device), reference)
+
+
+def _for_device(factory: Any, shown: str, device: str | None) -> Any:
+    """The factory with the device filled in, which it must take as a parameter of that name."""
+    if device is None:
+        return factory
+    if not callable(factory) or "device" not in inspect.signature(factory).parameters:
+        raise AssayError(f"'{shown}' takes no parameter 'device'; add one to it or leave out --device {device}")
+    return update_wrapper(partial(factory, device=device), factory)
 
 
 def _model(card: ModelCard, fingerprint: str, factory: object, reference: ModelReference | None) -> Model:

@@ -22,21 +22,18 @@ class Plan:
     asked: int
     missing: dict[str, Job]
     survey: Survey
+    seconds: float
+    """Rough time for what is missing, on one core."""
 
     @property
     def seconds_per_call(self) -> float:
-        """The pace at which this model was seen to answer."""
-        return self.survey.seconds_per_call
+        """The mean time of an evaluation, as this model was seen to answer alone and in batches."""
+        return self.seconds / self.force_calls if self.force_calls else self.survey.seconds_per_call
 
     @property
     def force_calls(self) -> int:
         """Evaluations still to be made."""
         return sum(job.force_calls for job in self.missing.values())
-
-    @property
-    def seconds(self) -> float:
-        """Rough time for what is missing, on one core."""
-        return self.force_calls * self.seconds_per_call
 
 
 def make_plan(benchmarks: Sequence[Benchmark], survey: Survey, runner: Runner, limit: int | None = None) -> Plan:
@@ -46,7 +43,9 @@ def make_plan(benchmarks: Sequence[Benchmark], survey: Survey, runner: Runner, l
     wanted = [job for group in cases.values() for case in group for job in case.jobs.values()]
     jobs = {runner.key(job): job for job in wanted}
     versions = {b.name: b.version for b in benchmarks}
-    return Plan(cases, versions, jobs, len(wanted), runner.missing(jobs.values()), survey)
+    missing = runner.missing(jobs.values())
+    seconds = sum(runner.seconds_per_call(job) * job.force_calls for job in missing.values())
+    return Plan(cases, versions, jobs, len(wanted), missing, survey, seconds)
 
 
 def write_plan(plan: Plan, runner: Runner, partial: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.benchmark import Benchmark, Case, MetricValue, Observation
 from assay.benchmarks.verification._check import Check, Verdict
-from assay.outcome import ERROR, Outcome
+from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.score import combine, mean_score
 from assay.store import Store
 from assay.suites import Suite
@@ -108,7 +108,7 @@ def _result(
         benchmark.version,
         score,
         stderr,
-        (len(counted), len(observations)),
+        (sum(1 for o in observations if o.status in (OK, FAILED)), len(observations)),
         benchmark.measure(observations),
         observations,
         scores,

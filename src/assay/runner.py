@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.executors import DIED, HUNG, Bundle, Executor, Finished, Keyed
-from assay.jobs import Job, job_key
+from assay.jobs import Job, SinglePoints, job_key, structures_of
 from assay.model import Model
 from assay.outcome import ERROR, Outcome
 from assay.store import Store
@@ -18,6 +18,10 @@ TIMEOUT = 30.0
 PATIENCE = 20.0
 BUNDLE_SECONDS = 1.5
 BUNDLE_JOBS = 24
+BUNDLES = 16
+LONGEST_BUNDLE = 30.0
+"""Much work is cut into this many bundles or more, of this many seconds at most: what a lost worker can cost."""
+
 GIVE_UP = {HUNG: 4, DIED: 40}
 """So many workers lost in a row in the same way, with no job finished in between, and the rest is left for another day:
 a model that hangs costs a deadline each time, one that dies only a moment."""
@@ -38,18 +42,22 @@ class Runner:
     executor: Executor
     timeout: float = TIMEOUT
     pace: float = 0.02
+    batched_pace: float | None = None
     load_seconds: float = 0.0
     progress: Progress = silent
     known: dict[str, Outcome] = field(default_factory=dict)
     gave_up: str = ""
     lost_in_a_row: int = 0
+    _keys: dict[Job, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.known = self.store.outcomes()
 
     def key(self, job: Job) -> str:
-        """The key of a job for this model."""
-        return job_key(job, self.model.fingerprint)
+        """The key of a job for this model, computed once: a job may hold a hundred structures."""
+        if job not in self._keys:
+            self._keys[job] = job_key(job, self.model.fingerprint)
+        return self._keys[job]
 
     def missing(self, jobs: Iterable[Job]) -> dict[str, Job]:
         """Jobs without an outcome, or with one that the machine spoilt, each once."""
@@ -74,23 +82,54 @@ class Runner:
         self.known = self.store.outcomes()
 
     def _bundles(self, missing: Mapping[str, Job], deadline: float | None) -> Iterable[Bundle]:
-        """Longest first, so that no worker is left with a long job at the end; short ones travel together."""
-        ordered = sorted(missing.items(), key=lambda item: -item[1].force_calls)
+        """Longest first, so that no worker is left with a long job at the end; short ones travel together.
+
+        Jobs that may share batches stay side by side, large structures first, whatever benchmark they are of.
+        """
+        ordered = sorted(missing.items(), key=lambda item: (-self._atoms(item[1]), -item[1].force_calls))
+        enough = self._bundle_seconds(ordered)
         current: list[Keyed] = []
+        seconds = 0.0
         for item in ordered:
-            if current and (self._seconds([*current, item]) > BUNDLE_SECONDS or len(current) >= BUNDLE_JOBS):
+            more = self._expected([item])
+            full = len(current) >= BUNDLE_JOBS and not self._pooled(item[1])
+            if current and (full or seconds + more > enough):
                 yield self._bundle(current, deadline)
-                current = []
+                current, seconds = [], 0.0
             current.append(item)
+            seconds += more
         if current:
             yield self._bundle(current, deadline)
+
+    def _bundle_seconds(self, jobs: Sequence[Keyed]) -> float:
+        """How long a bundle should take: work that is shorter than loading the model stays with one worker."""
+        total = self._expected(jobs)
+        if total <= self.load_seconds:
+            return max(BUNDLE_SECONDS, total)
+        return max(BUNDLE_SECONDS, min(self.load_seconds, total / BUNDLES, LONGEST_BUNDLE))
 
     def _bundle(self, jobs: list[Keyed], deadline: float | None = None) -> Bundle:
         allowed = self.timeout + 3.0 * self.load_seconds + PATIENCE * self._seconds(jobs)
         return Bundle(tuple(jobs), deadline or allowed)
 
     def _seconds(self, jobs: Iterable[Keyed]) -> float:
+        """The time that jobs take one structure after another, which is what a deadline must allow for."""
         return self.pace * sum(job.force_calls for _, job in jobs)
+
+    def _expected(self, jobs: Iterable[Keyed]) -> float:
+        """The time that jobs take where those that can share batches do."""
+        return sum(self.seconds_per_call(job) * job.force_calls for _, job in jobs)
+
+    def seconds_per_call(self, job: Job) -> float:
+        """The expected time of one evaluation of a job."""
+        return self.batched_pace if self._pooled(job) and self.batched_pace is not None else self.pace
+
+    def _pooled(self, job: Job) -> bool:
+        return self.model.build_batch is not None and isinstance(job, SinglePoints) and job.poolable
+
+    def _atoms(self, job: Job) -> int:
+        """The largest structure of a job that may share batches; 0 for other jobs."""
+        return max((len(s) for s in structures_of(job)), default=0) if self._pooled(job) else 0
 
     def _after(self, finished: Finished) -> list[Bundle]:
         """What is left to do after a bundle: nothing if all went well, else its jobs without the guilty one."""
@@ -105,6 +144,10 @@ class Runner:
         if not left:
             return []
         self.lost_in_a_row = 1 if len(left) < len(jobs) else self.lost_in_a_row + 1  # progress starts the count anew
+        if len(left) > 1 and all(self._pooled(job) for _, job in left):
+            # They were in common batches, so any of them may be the guilty one.
+            middle = len(left) // 2
+            return [self._bundle(left[:middle]), self._bundle(left[middle:])]
         suspect, rest = left[0], left[1:]
         again = [self._bundle(rest)] if rest else []
         if finished.lost != HUNG and len(jobs) > 1:

@@ -1,7 +1,8 @@
 """Broken potentials, each with one realistic bug, and sound ones: the audit of every check and benchmark.
 
-`BROKEN` names each bug and the verification checks that must catch it; `SOUND` holds models that must pass. Each name
-is also a factory of this module: `assay check assay.sabotage:zero_force`. Broken models claim Cu and Au. Units: eV, Å.
+`BROKEN` names each bug and the checks and benchmarks that must catch it; `SOUND` holds models that must pass. A check
+catches a model that fails it, any other benchmark one that `is_caught` by its score. Each name is also a factory of
+this module: `assay check assay.sabotage:zero_force`. Broken models claim Cu and Au. Units: eV, Å.
 """
 
 import os
@@ -15,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from ase import Atoms, units
 from ase.calculators.calculator import Calculator, compare_atoms, get_calculator_class
+from ase.geometry import find_mic
 from numpy.typing import NDArray
 
 from assay.sound import Floats, Indices, Pairs, SoundPotential, Values, scatter
@@ -23,12 +25,24 @@ from assay.structure import Structure
 
 @dataclass(frozen=True)
 class Sabotage:
-    """A broken model: its name, its bug in one sentence, how to build it, and the checks that must fail."""
+    """A broken model: its name, its bug in one sentence, how to build it, and who must catch it.
+
+    `caught_by` holds names without their category: of verification checks, and of benchmarks of physicality.
+    """
 
     name: str
     what: str
     build: Callable[[], Calculator]
     caught_by: tuple[str, ...]
+
+
+CAUGHT_UP_TO = 0.5
+"""The best score that a benchmark may give to a model that it must catch."""
+
+
+def is_caught(score: float | None) -> bool:
+    """True when the score of a benchmark that is no check, between 0 and 1, exposes a broken model."""
+    return score is None or score <= CAUGHT_UP_TO
 
 
 BROKEN: dict[str, Sabotage] = {}
@@ -345,6 +359,61 @@ class MutatesInput(_CuAu):
     def evaluate(self, atoms: Atoms) -> Values:
         atoms.positions -= atoms.positions.mean(axis=0)
         return super().evaluate(atoms)
+
+
+@_bug(
+    "All atoms repel each other with 2 eV Å / r at any distance; of images only the nearest counts.",
+    "locality",
+    "extensivity",
+    "periodicity_support",
+)
+class LongRangeTail(_CuAu):
+    strength = 2.0  # eV Å
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        energy, forces, virial = super().evaluate(atoms)
+        (i, j, straight), size = super().pairs(_with_pbc(atoms, [False] * 3)), len(atoms)
+        vector, distance = find_mic(straight, atoms.cell, atoms.pbc)
+        gradient = -(self.strength / distance**3)[:, None] * vector
+        push = scatter(i, gradient, size) - scatter(j, gradient, size)
+        tail = float((self.strength / distance).sum())
+        return Values(energy + tail, forces + push, virial + gradient.T @ vector)
+
+
+@_bug("Each atom binds 0.1 meV more strongly for each atom in the system.", "extensivity", "periodicity_support")
+class SizeDependent(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        values = super().evaluate(atoms)
+        return values._replace(energy=values.energy - 1e-4 * len(atoms) ** 2)
+
+
+class _ExtraPair(_CuAu):
+    """The sound potential and a smooth pair energy of the squared distance in bond lengths."""
+
+    def extra(self, x2: Floats) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+    def bonds(self, numbers: Indices, pairs: Pairs) -> tuple[float, Floats]:
+        energy, gradient = super().bonds(numbers, pairs)
+        radius = self._radius[numbers]
+        scale = (radius[pairs.first] + radius[pairs.second]) ** -2
+        value, slope = self.extra((pairs.vector * pairs.vector).sum(axis=1) * scale)
+        return energy + float(value.sum()), gradient + (2.0 * slope * scale)[:, None] * pairs.vector
+
+
+@_bug("Atoms closer than 0.7 bond lengths fall into each other.", "diatomics", "compression")
+class SoftCoreHole(_ExtraPair):
+    def extra(self, x2: Floats) -> tuple[Floats, Floats]:
+        t = np.maximum(1.0 - x2 / 0.49, 0.0)
+        return -1000.0 * t**4, 4000.0 / 0.49 * t**3
+
+
+@_bug("A ripple of up to 2 eV runs along the energy of each pair.", "diatomics", "compression")
+class Wiggly(_ExtraPair):
+    def extra(self, x2: Floats) -> tuple[Floats, Floats]:
+        t = np.maximum(1.0 - x2 / 4.0, 0.0)
+        wave, turn = 2.0 * np.sin(8.0 * x2), 16.0 * np.cos(8.0 * x2)
+        return wave * t**4, turn * t**4 - wave * t**3
 
 
 class SinglePrecision(_CuAu):

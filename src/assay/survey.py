@@ -63,6 +63,10 @@ class Survey:
     noise_energy: float = 0.0
     noise_force: float = 0.0
     seconds_per_call: float = 0.02
+    seconds_per_batched_call: float | None = None
+    used: Mapping[str, str] = field(default_factory=dict)
+    """Precision and device as found in the running calculator."""
+
     contact_error: str = ""
 
     @property
@@ -141,6 +145,8 @@ class Survey:
             "noise_energy_eV": self.noise_energy,
             "noise_force_eV_per_A": self.noise_force,
             "seconds_per_call": self.seconds_per_call,
+            "seconds_per_batched_call": self.seconds_per_batched_call,
+            "used": dict(self.used),
             "remarks": self.remarks,
         }
 
@@ -151,7 +157,8 @@ def _symbols(numbers: Sequence[int]) -> str:
 
 def make_survey(runner: Runner, all_species: bool = False, elements: Sequence[int] | None = None) -> Survey:
     """Ask the model, in four waves: is it there, which elements, at what spacing, how repeatable."""
-    survey = _contact(runner, replace(runner.model.card, elements=tuple(elements)) if elements else runner.model.card)
+    card = runner.model.card
+    survey = make_contact(runner, replace(card, elements=tuple(elements)) if elements else card)
     if survey.contact_error:
         return survey
     survey = _elements(runner, survey)
@@ -168,7 +175,8 @@ def contact_job(card: ModelCard) -> Probe:
     return Probe("contact", tuple(pairs), force_calls=len(pairs))
 
 
-def _contact(runner: Runner, card: ModelCard) -> Survey:
+def make_contact(runner: Runner, card: ModelCard) -> Survey:
+    """Build the model and ask it once: what it offers, and how long an answer takes alone and in a batch."""
     job = contact_job(card)
     runner.complete([job], "first contact", deadline=4.0 * runner.timeout)
     outcome = runner.known.get(runner.key(job))
@@ -183,7 +191,14 @@ def _contact(runner: Runner, card: ModelCard) -> Survey:
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
         card = claims_card(card.name, claims)
-    return Survey(card, stress=bool(outcome.values["stress"]))
+    batched, used = outcome.values.get("seconds_per_batched_call"), outcome.values.get("used")
+    runner.batched_pace = max(float(batched), 1e-5) if isinstance(batched, float) else None
+    return Survey(
+        card,
+        stress=bool(outcome.values["stress"]),
+        seconds_per_batched_call=runner.batched_pace,
+        used={str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {},
+    )
 
 
 def _wall(outcome: Outcome) -> float:
@@ -196,8 +211,8 @@ def element_job(number: int, card: ModelCard) -> SinglePoints:
     """One atom and two atoms of an element, in the open and, unless the model claims no periodicity, in a box."""
     open_ones = (Structure.build([number], [[0.0, 0.0, 0.0]]), dimer(number, number))
     if card.pbc is not None and not set(card.pbc) - {"FFF"}:
-        return SinglePoints(open_ones)
-    return SinglePoints((*open_ones, boxed(open_ones[1])))
+        return SinglePoints(open_ones, alone=True)
+    return SinglePoints((*open_ones, boxed(open_ones[1])), alone=True)
 
 
 def _elements(runner: Runner, survey: Survey) -> Survey:
@@ -336,7 +351,7 @@ def _noise(runner: Runner, survey: Survey) -> Survey:
     if outcome is None or outcome.status != OK:
         return survey
     tests = outcome.values["tests"]
-    single = bool(outcome.values["single_precision"])
+    single = bool(outcome.values["single_precision"]) or survey.used.get("precision") == "float32"
     energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))
     force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))
     return replace(survey, noise_energy=energy, noise_force=force, precision="float32" if single else "float64")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from assay.engines.ase import AseEngine
+from assay.engines.batched import BatchedEngine, peak_megabytes
 from assay.errors import AssayError
-from assay.jobs import Job
+from assay.jobs import Job, SinglePoints
 from assay.model import Model, ModelReference, load_model, package_version
 from assay.outcome import Outcome
 from assay.store import Store
@@ -40,29 +41,42 @@ def prepare_process(reference: ModelReference, folder: str) -> None:
 
 
 def run_bundle(bundle: Bundle) -> list[tuple[str, str]]:
-    """Run jobs one after another in this process; returns key and status of each, the outcomes are in the store."""
-    if "engine" not in _here:
-        _here["engine"] = AseEngine(load_model(_here["reference"]))
-    engine, store = _here["engine"], _here["store"]
-    if not isinstance(engine, AseEngine) or not isinstance(store, Store):
+    """Run jobs in this process; returns key and status of each, the outcomes are in the store."""
+    if "engines" not in _here:
+        _here["engines"] = Engines(load_model(_here["reference"]))
+    engines, store = _here["engines"], _here["store"]
+    if not isinstance(engines, Engines) or not isinstance(store, Store):
         raise AssayError("a worker was used before it was prepared")
-    return run_jobs(engine, store, bundle)
+    return run_jobs(engines, store, bundle)
 
 
-def run_jobs(engine: AseEngine, store: Store, bundle: Bundle) -> list[tuple[str, str]]:
-    """Run jobs with an engine that is at hand and write each outcome as soon as it is there."""
+class Engines:
+    """The engines of one model: one structure at a time, and, where the model can, many in one call."""
+
+    def __init__(self, model: Model) -> None:
+        self.single = AseEngine(model)
+        self.batched = BatchedEngine(self.single) if model.build_batch is not None else None
+
+
+def run_jobs(engines: Engines, store: Store, bundle: Bundle) -> list[tuple[str, str]]:
+    """Run jobs and write each outcome as soon as it is there; jobs that can share batches are done first."""
     done = []
+    pooled = [(key, job) for key, job in bundle if engines.batched and isinstance(job, SinglePoints) and job.poolable]
+    for outcome in engines.batched.run(pooled) if engines.batched and pooled else ():
+        done.append(_write(engines, store, outcome))
+    finished = {key for key, _ in done}
     for key, job in bundle:
-        outcome = engine.run(key, job)
-        provenance = {
-            **outcome.provenance,
-            **_environment(),
-            "precision": engine.precision,
-            "peak_memory_mb": _peak_memory(),
-        }
-        store.append(Outcome(key, outcome.status, outcome.values, outcome.reason, outcome.traceback, provenance))
-        done.append((key, outcome.status))
+        if key not in finished:
+            done.append(_write(engines, store, engines.single.run(key, job)))
     return done
+
+
+def _write(engines: Engines, store: Store, outcome: Outcome) -> tuple[str, str]:
+    """Keep an outcome with where and how it was computed."""
+    machine = {**_environment(), **engines.single.used, "peak_memory_mb": round(peak_megabytes(), 1)}
+    provenance = {**outcome.provenance, **machine}
+    store.append(replace(outcome, provenance=provenance))
+    return outcome.key, outcome.status
 
 
 def build_check(model: Model) -> None:
@@ -82,10 +96,4 @@ def _environment() -> Mapping[str, object]:
     from assay import __version__
 
     versions = {name: package_version(name) for name in ("ase", "numpy")}
-    return {"assay": __version__, **versions, "python": platform.python_version(), "device": "cpu"}
-
-
-def _peak_memory() -> float:
-    """The most memory that this process has held so far, in MB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / 1e6 if sys.platform == "darwin" else peak / 1e3, 1)
+    return {"assay": __version__, **versions, "python": platform.python_version()}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.engines.used import as_used
 from assay.errors import AssayError, ModelFailure
 from assay.jobs import Job, Probe, SinglePoints
 from assay.model import Model
@@ -42,7 +43,7 @@ class AseEngine:
         self._calculator: Calculator | None = None
         self._scratch: dict[tuple[bytes, tuple[bool, bool, bool]], Atoms] = {}
         self.changed_inputs = 0
-        self.precision = ""
+        self.used: dict[str, str] = {}
 
     @property
     def calculator(self) -> Calculator:
@@ -54,9 +55,8 @@ class AseEngine:
     def evaluate(self, structure: Structure, properties: tuple[str, ...] = ("energy", "forces")) -> Point:
         """Energy, forces and, if asked for, stress; `ModelFailure` unless they are finite and of the right shape."""
         point = evaluate(self.calculator, structure, properties, self._atoms(structure), self._note_change)
-        if not self.precision:
-            results = getattr(self.calculator, "results", {})
-            self.precision = str(np.asarray(results.get("forces", point.forces)).dtype)
+        if not self.used:
+            self.used = as_used(self.calculator)
         return point
 
     def answered(self, structures: Sequence[Structure]) -> tuple[list[int], list[Structure], list[Point]]:
@@ -124,10 +124,15 @@ class AseEngine:
             except ModelFailure as failure:
                 trace = trace or traceback.format_exc()
                 points.append(no_point(len(structure), str(failure)))
-        values = pack_points(points, [len(s) for s in job.structures])
-        bad = [p.reason for p in points if not p.ok]
-        reason = f"{len(bad)} of {len(points)} structures: {bad[0]}" if bad else ""
-        return (FAILED if bad else OK), values, reason, trace
+        return *packed_outcome(points, job), trace
+
+
+def packed_outcome(points: Sequence[Point], job: SinglePoints) -> tuple[str, dict[str, object], str]:
+    """Status, values and reason of a job from its points: one that was refused makes the job failed, no more."""
+    values = pack_points(points, [len(s) for s in job.structures])
+    bad = [p.reason for p in points if not p.ok]
+    reason = f"{len(bad)} of {len(points)} structures: {bad[0]}" if bad else ""
+    return (FAILED if bad else OK), values, reason
 
 
 def no_point(atoms: int, reason: str) -> Point:

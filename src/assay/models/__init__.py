@@ -14,7 +14,8 @@ from assay.model import Model, Registered
 
 @cache
 def _families() -> tuple[ModuleType, ...]:
-    found = [importlib.import_module(f"{__name__}.{item.name}") for item in pkgutil.iter_modules(__path__)]
+    names = [item.name for item in pkgutil.iter_modules(__path__) if not item.name.startswith("_")]
+    found = [importlib.import_module(f"{__name__}.{name}") for name in names]
     found += [point.load() for point in importlib.metadata.entry_points(group="assay.models")]
     return tuple(found)
 
@@ -24,6 +25,16 @@ def registered() -> dict[str, Registered]:
     return {name: entry for family in _families() for name, entry in getattr(family, "MODELS", {}).items()}
 
 
-def schemes() -> dict[str, Callable[[str], Model]]:
-    """Prefixes that open models by a name of their own library, such as `kim:NAME`."""
+def schemes() -> dict[str, Callable[[str, str | None], Model]]:
+    """Prefixes that open models by a name of their own library (`kim:NAME`) or a checkpoint file (`mace:FILE`)."""
     return {family.SCHEME: family.open_model for family in _families() if hasattr(family, "SCHEME")}
+
+
+def file_schemes() -> set[str]:
+    """Those prefixes that are followed by a file."""
+    return {family.SCHEME for family in _families() if getattr(family, "FILE_SCHEME", False)}
+
+
+def family_names() -> dict[str, list[str]]:
+    """The names of the models of each adapter file, by the name of the file."""
+    return {family.__name__.rpartition(".")[2]: sorted(getattr(family, "MODELS", {})) for family in _families()}

@@ -43,8 +43,10 @@ def is_available() -> bool:
     return importlib.util.find_spec("kimpy") is not None
 
 
-def open_model(name: str) -> Model:
+def open_model(name: str, device: str | None = None) -> Model:
     """The KIM portable model of this name, with the species that it claims itself."""
+    if device not in (None, "cpu"):
+        raise AssayError(f"model '{SCHEME}:{name}' runs on cpu only; leave out --device {device}")
     card = ModelCard(
         f"{SCHEME}:{name}",
         elements=supported_elements(name),

@@ -7,20 +7,24 @@ import time
 from assay.engines.ase import AseEngine, has_stress
 from assay.errors import ModelFailure
 from assay.jobs import Probe
+from assay.structure import Structure
 from assay.worker import build_check
+
+COPIES = 64
 
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """Builds the calculator and tries structures until one is answered; that none is answered is no error here."""
     build_check(engine.model)
     reasons: list[str] = []
-    seconds = None
+    seconds = batched = None
     for structure in probe.structures:
         try:
             engine.evaluate(structure)
             started = time.monotonic()  # the first evaluation may compile, the second shows the pace
             engine.evaluate(structure)
             seconds = time.monotonic() - started
+            batched = _batched_pace(engine, structure)
             break
         except ModelFailure as failure:
             reasons.append(str(failure))
@@ -31,7 +35,24 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
         "claims": _listed(getattr(calculator, "claims", None)),
         "reasons": reasons,
         "seconds_per_call": seconds,
+        "seconds_per_batched_call": batched,
+        "used": dict(engine.used),
     }
+
+
+def _batched_pace(engine: AseEngine, structure: Structure) -> float | None:
+    """Seconds for one of many such structures in a batch; None for models without batches or whose batch fails."""
+    if engine.model.build_batch is None:
+        return None
+    batch = [structure] * COPIES
+    try:
+        evaluator = engine.model.build_batch()
+        evaluator.evaluate(batch)
+        started = time.monotonic()
+        evaluator.evaluate(batch)
+    except Exception:  # the check 'batch_consistent' and every job that wants a batch will say what is wrong
+        return None
+    return (time.monotonic() - started) / COPIES
 
 
 def _listed(claims: object) -> object:

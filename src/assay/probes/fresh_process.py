@@ -23,7 +23,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     if engine.model.reference is None:
         raise Unsupported("this calculator cannot be pickled, so no new process can load it")
     indices, structures, here = engine.answered(probe.structures)
-    there = _elsewhere(engine, SinglePoints(tuple(structures)))
+    there = _elsewhere(engine, SinglePoints(tuple(structures), alone=True))
     if there.status != OK:
         raise ModelFailure(f"what is answered in one process is not in another: {there.reason}")
     return {"indices": indices, **worst_deviation(here, [there.points()])}

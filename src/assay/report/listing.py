@@ -14,7 +14,7 @@ def listing(what: str) -> list[dict[str, object]]:
 
 
 def _models() -> list[dict[str, object]]:
-    from assay.models import registered, schemes
+    from assay.models import file_schemes, registered, schemes
 
     rows: list[dict[str, object]] = []
     for name, entry in sorted(registered().items()):
@@ -23,8 +23,10 @@ def _models() -> list[dict[str, object]]:
             line += f"  [not installed: {entry.install}]"
         rows.append({"name": name, "line": line, "installed": entry.installed, "install": entry.install,
                      "theory": entry.card.theory, "licence": entry.card.licence})  # fmt: skip
-    for scheme in sorted(schemes()):
+    for scheme in sorted(set(schemes()) - file_schemes()):
         rows.append({"name": f"{scheme}:NAME", "line": f"a model of the {scheme.upper()} library by its own name"})
+    for scheme in sorted(file_schemes()):
+        rows.append({"name": f"{scheme}:FILE", "line": f"a checkpoint file of your own, of the family {scheme}"})
     rows.append({"name": "file.py:factory", "line": "a function in a Python file that returns an ASE calculator"})
     rows.append({"name": "package.module:factory", "line": "a function or calculator class of an installed package"})
     return rows

@@ -7,14 +7,26 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assay.benchmark import MetricValue
 from assay.benchmarks.verification._check import Verdict
-from assay.results import ModelResult
+from assay.results import BenchmarkResult, ModelResult
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+CHECK_COLUMNS = ("check", "result", "grade", "error", "tolerance", "cases", "comment")
+METRIC_COLUMNS = ("benchmark", "metric", "value", "good", "score", "cases", "comment")
 MARKS = {"ok": "pass", "failed": "FAIL", "unsupported": "—", "error": "error"}
 COLOURS = {"ok": "green", "failed": "bold red", "unsupported": "dim", "error": "yellow"}
+
+
+def print_tables(result: ModelResult, console: Console) -> None:
+    """The verdicts of the checks and the metrics of the other benchmarks, each if there are any."""
+    others = [b for b in result.benchmarks if b.verdict is None]
+    if result.verdicts or not others:
+        print_checks(result, console)
+    if others:
+        print_metrics(result, console)
 
 
 def print_checks(result: ModelResult, console: Console) -> None:
@@ -89,6 +101,64 @@ def _remarks(result: ModelResult) -> list[str]:
     return remarks
 
 
+def print_metrics(result: ModelResult, console: Console) -> None:
+    """What benchmarks other than checks have measured, a line for each metric."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(f"{result.name}: metrics", style="bold"), title_justify="left")
+    for name in METRIC_COLUMNS[:2]:
+        table.add_column(name, no_wrap=True)
+    for name in METRIC_COLUMNS[2:-1]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(METRIC_COLUMNS[-1], overflow="fold", ratio=1)
+    for cells in _metric_rows(result):
+        if cells[0]:
+            table.add_section()
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+
+
+def _metric_rows(result: ModelResult) -> list[list[str]]:
+    """Cells for each metric; the benchmark is named, and its failures told, in its first line only."""
+    rows = []
+    for benchmark in (b for b in result.benchmarks if b.verdict is None):
+        for place, metric in enumerate(benchmark.metrics):
+            name, comment = (benchmark.name, _comment(benchmark)) if place == 0 else ("", "")
+            count = f"{metric.coverage[0]}/{metric.coverage[1]}"
+            rows.append([name, metric.name, _value(metric), _ideal(metric), _plain(metric.score), count, comment])
+    return rows
+
+
+def _value(metric: MetricValue) -> str:
+    if metric.value is None:
+        return "—"
+    error = f" ± {metric.stderr:.1g}" if metric.stderr else ""
+    return f"{metric.value:.4g}{error}" + (f" {metric.unit}" if metric.unit != "1" else "")
+
+
+def _ideal(metric: MetricValue) -> str:
+    """What scores 1: up to the threshold away from the ideal; nothing for metrics that are only reported."""
+    if metric.threshold is None:
+        return ""
+    return f"≤ {metric.threshold:g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:g}"
+
+
+def _plain(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"
+
+
+def _comment(benchmark: BenchmarkResult) -> str:
+    """How many cases failed or were lost, with the first reason."""
+    parts = []
+    for status, word in (("failed", "failed"), ("error", "not finished")):
+        found = [o for o in benchmark.observations if o.status == status]
+        if found:
+            names = ", ".join(o.case for o in found[:3]) + (" …" if len(found) > 3 else "")
+            parts.append(f"{len(found)} {word} ({names}): {found[0].reason}")
+    return "; ".join(parts)
+
+
 def print_scores(results: Sequence[ModelResult], suite: str, console: Console) -> None:
     """Scores of one or more models, a column each."""
     from rich.table import Table
@@ -119,18 +189,21 @@ def as_text(result: ModelResult, width: int = 140) -> str:
     from rich.console import Console
 
     stream = io.StringIO()
-    print_checks(result, Console(file=stream, width=width, no_color=True))
+    console = Console(file=stream, width=width, no_color=True)
+    print_tables(result, console)
     return stream.getvalue()
 
 
 def as_html(result: ModelResult) -> str:
     """The table for a notebook; everything that a model or file can name is escaped."""
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(verdict)) + "</tr>"
-        for verdict in result.verdicts
-    )
-    names = ("check", "result", "grade", "error", "tolerance", "cases", "comment")
+    checks = _html_table(CHECK_COLUMNS, [_cells(verdict) for verdict in result.verdicts])
+    metrics = _html_table(METRIC_COLUMNS, _metric_rows(result))
+    return f"{checks}<p>{html.escape(summary_line(result))}</p>{metrics}" if result.verdicts else metrics
+
+
+def _html_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
     head = "".join(f"<th>{name}</th>" for name in names)
-    return (
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{html.escape(summary_line(result))}</p>"
-    )
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

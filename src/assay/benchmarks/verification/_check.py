@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope
+from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early, metric_value
 from assay.benchmarks.verification._limits import Refused, Residual
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
-from assay.score import grade, mean_score, soft_threshold
+from assay.score import grade, mean_score
 from assay.survey import Survey
 
 
@@ -73,7 +73,7 @@ class Check(Benchmark):
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The worst comparison of the case, in units of its tolerance."""
-        early = _without_comparison(case, outcomes)
+        early = ended_early(case, outcomes)
         if early is not None:
             return early
         try:
@@ -125,10 +125,8 @@ class Check(Benchmark):
         """The largest error over all cases in units of its tolerance, scored case by case."""
         metric = self.metrics[0]
         ratios = [o.values[metric.name] for o in observations if o.status == OK]
-        scores = [soft_threshold(r, 1.0) for r in ratios] + [0.0 for o in observations if o.status == FAILED]
-        score, stderr = mean_score(scores)
-        worst = max(ratios, default=None)
-        return [MetricValue(metric.name, worst, stderr, metric.unit, metric.threshold, score)]
+        scores = [score for o in observations if (score := metric.score(o)) is not None]
+        return [metric_value(metric, observations, max(ratios, default=None), mean_score(scores)[1])]
 
 
 def _without_structures(survey: Survey) -> list[Case]:
@@ -140,27 +138,6 @@ def _without_structures(survey: Survey) -> list[Case]:
         word = "lost" if subject.lost else "failure"
         found += [Case(f"{subject.label}-{kind}", {}, {word: subject.reason}) for kind in missing]
     return found
-
-
-def _without_comparison(case: Case, outcomes: Mapping[str, Outcome]) -> Observation | None:
-    """Cases that end before any comparison: not asked for, never answered, or spoilt by the machine."""
-    if case.unsupported:
-        return Observation(case.id, UNSUPPORTED, reason=case.unsupported)
-    if "lost" in case.context:
-        return Observation(case.id, ERROR, reason=str(case.context["lost"]))
-    if "failure" in case.context:
-        reason = str(case.context["failure"])
-        return Observation(
-            case.id, FAILED, reason=reason, detail={"refused": 1, "invalid": reason.startswith("returned")}
-        )
-    for outcome in outcomes.values():
-        if outcome.status == ERROR:
-            return Observation(case.id, ERROR, reason=outcome.reason)
-        if outcome.status == UNSUPPORTED:
-            return Observation(case.id, UNSUPPORTED, reason=outcome.reason)
-        if outcome.status == FAILED and "natoms" not in outcome.values:
-            return Observation(case.id, FAILED, reason=outcome.reason, detail={"refused": 1})
-    return None
 
 
 def _decide(compared: list, refused: list, lost: list, broken: list) -> tuple[str, bool | None]:

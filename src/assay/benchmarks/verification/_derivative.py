@@ -23,7 +23,7 @@ def ladder_cases(survey: Survey) -> Iterable[Case]:
     """Every cluster and crystal, and a slab and a wire of the first species, each coordinate moved by each step."""
     slabs = [(p, *item) for p in ("TTF", "TFF") for item in survey.crystals(p)[:1]]
     for kind, label, structure in [*subjects(survey), *slabs]:
-        job = SinglePoints((structure, *_ladder(structure)))
+        job = SinglePoints((structure, *_ladder(structure)), alone=True)
         yield Case(f"{label}-{kind}", {"ladder": job}, {"steps": np.array(STEPS)})
 
 

@@ -44,7 +44,7 @@ class SymmetryCheck(Check):
             rng = np.random.default_rng([17, *structure.numbers])
             changes = list(self.changes(structure, rng))
             properties = ("energy", "forces", "stress") if survey.stress and kind != "cluster" else ("energy", "forces")
-            job = SinglePoints((structure, *(c.structure for c in changes)), properties)
+            job = SinglePoints((structure, *(c.structure for c in changes)), properties, alone=True)
             identity = np.arange(len(structure))
             context = {
                 "names": [c.name for c in changes],

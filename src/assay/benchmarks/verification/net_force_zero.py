@@ -32,7 +32,7 @@ class NetForceZero(Check):
         """One evaluation of every cluster and crystal."""
         for kind, label, structure in subjects(survey):
             context = {"positions": structure.positions, "free": structure.pattern == "FFF"}
-            yield Case(f"{label}-{kind}", {"points": SinglePoints((structure,))}, context)
+            yield Case(f"{label}-{kind}", {"points": SinglePoints((structure,), alone=True)}, context)
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The sums against the largest force times the number of atoms."""

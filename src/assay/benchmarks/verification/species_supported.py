@@ -52,9 +52,8 @@ class SpeciesSupported(Check):
             for size in self.sizes:
                 bodies += [cluster((number,), factors.get(number, 1.0) * f, size, size) for f in self.spacings]
             structures = tuple(body if free else boxed(body) for body in bodies)
-            yield Case(
-                symbol(number), {"points": SinglePoints(structures)}, {"sizes": np.array([len(b) for b in bodies])}
-            )
+            job = SinglePoints(structures, alone=True)
+            yield Case(symbol(number), {"points": job}, {"sizes": np.array([len(b) for b in bodies])})
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """Cluster sizes without any answer. No answer for the lone atom, or for no cluster at all, or NaN: failed."""

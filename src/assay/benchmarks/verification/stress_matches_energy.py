@@ -45,7 +45,7 @@ class StressMatchesEnergy(Check):
             return
         for label, structure in survey.crystals("TTT"):
             jobs = {
-                "base": SinglePoints((structure,), ("energy", "forces", "stress")),
+                "base": SinglePoints((structure,), ("energy", "forces", "stress"), alone=True),
                 "strained": _strained(structure),
             }
             yield Case(f"{label}-TTT", jobs, {"volume": structure.volume, "steps": np.array(STEPS)})
@@ -85,4 +85,4 @@ def _strained(structure: Structure) -> SinglePoints:
                 strain[i, j] += 0.5 * sign * step
                 strain[j, i] += 0.5 * sign * step
                 copies.append(structure.transformed(strain))
-    return SinglePoints(tuple(copies))
+    return SinglePoints(tuple(copies), alone=True)

@@ -1,0 +1,109 @@
+"""Phrases that pages must contain, made with the numbers of the code, so that a page cannot lag behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+WORDS = {3: "three", 4: "four", 5: "five", 8: "eight", 10: "ten", 16: "sixteen", 20: "twenty", 30: "thirty"}
+
+
+def tolerance_phrases() -> list[str]:
+    """What docs/verification.md says about structures and tolerances."""
+    from assay import configurations, survey
+    from assay.benchmarks.verification import (
+        _derivative,
+        _limits,
+        energy_smooth,
+        forces_conservative,
+        forces_match_energy,
+        memory_stable,
+    )
+    from assay.probes import spacing
+
+    force, jacobian = forces_match_energy.RELATIVE, forces_conservative.RELATIVE
+    sample = f"{', '.join(survey.SAMPLE[:-1])} and {survey.SAMPLE[-1]}"
+    return [
+        f"({configurations.TOUCHING:g} times the sum of the covalent radii",
+        f"by up to {100 * configurations.DISTORTION:g} % of the nearest-neighbour distance",
+        f"by powers of {spacing.STEP:g} (at most {spacing.TRIES} tries)",
+        f"between {spacing.SIZEABLE:g} and {spacing.ABSURD:g} eV/Å",
+        f"up to {survey.EVERY_SPECIES} species is checked on all of them",
+        f"a sample is taken: {sample} as far",
+        f"{exponent(_limits.ENERGY['float64'])} of \\|E\\|",
+        f"| {exponent(_limits.ENERGY['float32'])} | 4 ε",
+        f"{exponent(_limits.FORCES['float64'])} of the largest force",
+        f"| {exponent(_limits.FORCES['float32'])} | 16 ε",
+        f"{exponent(force['float64'])} of the largest component ({exponent(force['float32'])} in float32)",
+        f"{exponent(jacobian['float64'])} of the largest element of the Jacobian ({exponent(jacobian['float32'])} in",
+        f"never more than {100 * _derivative.LOOSEST:g} %",
+        f"fewer than {100 * _derivative.ENOUGH:g} % are left",
+        f"jumps of {exponent(energy_smooth.ENERGY_JUMP)} of the well depth in energy",
+        f"{exponent(energy_smooth.FORCE_JUMP)} per Å of it in force",
+        f"{memory_stable.LIMIT:g} bytes kept per evaluation",
+    ]
+
+
+def concept_phrases() -> list[str]:
+    """What docs/concepts.md says about deadlines, bundles and batches, with small numbers as words."""
+    from assay import runner
+    from assay.engines import batched
+    from assay.executors import DIED, HUNG
+
+    sizes = [str(size) for size in batched.LADDER[1:]]
+    return [
+        f"{runner.TIMEOUT:g} s (`--timeout`)",
+        f"plus {WORDS[round(runner.PATIENCE)]} times what the bundle should take",
+        f"{WORDS[runner.GIVE_UP[HUNG]]} workers in a row hang, or {runner.GIVE_UP[DIED]} die",
+        f"into {WORDS[runner.BUNDLES]} bundles or more",
+        f"of {runner.BUNDLE_SECONDS:g} s at least and {runner.LONGEST_BUNDLE:g} s at most",
+        f"{', '.join(sizes[:-1])} and {sizes[-1]} atoms",
+        f"below {100 * batched.GAIN:g} %",
+        f"{100 * batched.MEMORY_SHARE:g} % of the free memory",
+        f"{WORDS[batched.SPOT_CHECKS]} structures of the first batch",
+        f"{WORDS[batched.GIVE_UP]} structures that the calculator answers and the batch does not",
+    ]
+
+
+def physicality_phrases() -> list[str]:
+    """What docs/physicality.md says about limits and structures."""
+    from assay.benchmarks.physicality import _answers, _placements, compression, diatomics, extensivity, locality
+
+    pairs, squeezed, slabs, far = (
+        diatomics.Diatomics(), compression.Compression(), extensivity.Extensivity(), locality.Locality(),
+    )  # fmt: skip
+    gaps = [f"{gap:g}" for gap in slabs.gaps]
+    shells, places = _placements.placements().shells, _placements.placements().hydrogens
+    return [
+        f"{pairs.points} even distances from {pairs.shortest:g} to {pairs.longest:.1f} Å",
+        f"\\|f\\| ≤ {diatomics.FORCE_FLOOR:g} eV/Å",
+        f"a cube of {pairs.longest + diatomics.VACUUM:g} Å",
+        f"{squeezed.points} distances from {squeezed.shortest:g} to {squeezed.longest:.1f} times",
+        f"falls by more than {compression.DEEP:g} eV per atom",
+        f"\\|P\\| ≤ {compression.SIZEABLE_PRESSURE:g} GPa",
+        f"beyond {compression.WELL_FROM:g} touching distances",
+        f"more than {100 * (1 - compression.ANSWERED):.0f} % of whose points",
+        f"{slabs.size**2 * slabs.layers} atoms in {WORDS[slabs.layers]} layers",
+        f"{', '.join(gaps[:-1])} and {gaps[-1]} Å",
+        f"periodic cube of {_placements.CUBE:g} Å",
+        f"a cube of {_placements.LARGE_CUBE:g} Å",
+        f"{WORDS[len(shells)]} arrangements of {len(shells[0])} Ne",
+        f"{len(places)} places",
+        f"up to {far.reach:g} Å",
+        f"more than {locality.FELT:g} meV/Å",
+        f"{WORDS[round(_answers.ULPS)]} spacings of floating-point numbers",
+        f"{WORDS[round(_answers.TIMES_NOISE)]} times the noise floor",
+        f"{WORDS[round(_answers.MOST)]} times the threshold itself",
+    ]
+
+
+def exponent(value: float) -> str:
+    """A power of ten as people write it: 1e-4, not 0.0001."""
+    mantissa, _, power = f"{value:.0e}".partition("e")
+    return f"{mantissa}e{int(power)}"
+
+
+PHRASES: dict[str, Callable[[], list[str]]] = {
+    "verification.md": tolerance_phrases,
+    "concepts.md": concept_phrases,
+    "physicality.md": physicality_phrases,
+}

@@ -1,0 +1,40 @@
+"""The precision and the device that a calculator really uses, read from the calculator, not from what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+
+def as_used(calculator: object) -> dict[str, str]:
+    """Precision and device: as the adapter found them, from the parameters of a torch network, or from the forces."""
+    stated = getattr(calculator, "as_used", None)
+    if isinstance(stated, Mapping):
+        return {str(key): str(value) for key, value in stated.items()}
+    for network in _networks(calculator):
+        dtype, device = getattr(network, "dtype", None), getattr(network, "device", None)
+        if dtype is not None and device is not None:
+            return {"precision": str(dtype).removeprefix("torch."), "device": str(getattr(device, "type", device))}
+    results = getattr(calculator, "results", None)
+    forces = results.get("forces") if isinstance(results, Mapping) else None
+    return {"precision": str(np.asarray(forces).dtype) if forces is not None else "", "device": "cpu"}
+
+
+def _networks(holder: object, depth: int = 2) -> Iterator[object]:
+    """The first floating-point parameter of each torch module that an object holds, itself or in a list."""
+    for value in list(getattr(holder, "__dict__", {}).values()):
+        for item in value if isinstance(value, list | tuple) else [value]:
+            yield from _parameters(item)
+            if depth > 1 and type(item).__module__.partition(".")[0] not in {"ase", "numpy", "builtins"}:
+                yield from _networks(item, depth - 1)
+
+
+def _parameters(item: object) -> Iterator[object]:
+    parameters = getattr(item, "parameters", None)
+    if not callable(parameters):
+        return
+    try:
+        yield next(p for p in parameters() if getattr(p, "is_floating_point", lambda: False)())
+    except (StopIteration, TypeError, AttributeError):
+        return

@@ -1,0 +1,67 @@
+"""What holds for every pretrained model: it is what its card says, and its forces are conservative, but for Orb's."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from assay.api import Report, run
+from assay.model import load_model
+from assay.models import family_names, registered
+
+WITHOUT_PACKAGES = {"classical", "xtb", "kim"}
+DIRECT_FORCES = {"orb-d3-xs-v2"}
+"""Models whose forces are predicted beside the energy, not derived from it."""
+
+MODELS = [
+    pytest.param(name, marks=pytest.mark.family(family))
+    for family, names in family_names().items()
+    if family not in WITHOUT_PACKAGES
+    for name in names
+]
+CHECKS = ("batch_consistent", "forces_conservative", "rotation_invariance", "species_supported")
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+@cache
+def checked(name: str) -> Report:
+    """A few checks on two elements that every family has."""
+    return run(name, benchmarks=CHECKS, elements=(1, 8), workers=0)
+
+
+@every_model
+def test_precision_and_device_are_those_of_the_card(name: str) -> None:
+    used = checked(name).result.description["survey"]["used"]
+    assert used == {"precision": registered()[name].card.precision, "device": "cpu"}
+
+
+@every_model
+def test_conservative_forces_are_found_so_and_direct_ones_are_not(name: str) -> None:
+    verdict = checked(name).checks["forces_conservative"]
+    assert verdict["passed"] is (name not in DIRECT_FORCES), verdict["comment"]
+    assert verdict["evaluated"] > 0
+
+
+@every_model
+def test_claimed_elements_are_answered(name: str) -> None:
+    assert checked(name).checks["species_supported"]["passed"] is True
+
+
+@every_model
+def test_a_batch_gives_what_one_structure_gives(name: str) -> None:
+    verdict = checked(name).checks["batch_consistent"]
+    if load_model(name).build_batch is None:
+        assert verdict["status"] == "unsupported"
+    else:
+        assert verdict["passed"] is True, verdict["comment"]
+
+
+@every_model
+def test_diatomics_run_in_batches_and_give_scores(name: str) -> None:
+    report = run(name, benchmarks=["physicality.diatomics"], elements=(1, 8), workers=0)
+    (result,) = report.result.benchmarks
+    assert result.coverage == (3, 3)
+    assert {o.status for o in result.observations} == {"ok"}, [o.reason for o in result.observations]
+    assert result.score is not None
+    assert result.score > 0.2

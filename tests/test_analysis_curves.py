@@ -1,0 +1,179 @@
+"""Pair curves with known answers: wells, walls, holes, tails, and the constants of the bond in them."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import constants
+from scipy.stats import rankdata, spearmanr
+
+from assay.analysis.curves import (
+    bond,
+    force_energy_gap,
+    inflections,
+    inward_drop,
+    minima,
+    ranks,
+    sides,
+    sign_changes,
+    spearman,
+    tail_start,
+    wavenumber,
+)
+from assay.structure import Floats
+
+GRID = np.linspace(0.18, 6.0, 100)
+few_values = st.lists(st.integers(-5, 5), min_size=3, max_size=40)  # few values, so many ties
+
+
+def morse(depth: float = 4.0, width: float = 2.0, length: float = 1.5) -> tuple[Floats, Floats]:
+    """Energy (eV) and force (eV/Å) of a Morse oscillator, zero for free atoms."""
+    fade = np.exp(-width * (GRID - length))
+    return depth * (fade**2 - 2.0 * fade), 2.0 * depth * width * (fade**2 - fade)
+
+
+def lennard_jones(epsilon: float = 0.4, sigma: float = 2.3) -> tuple[Floats, Floats]:
+    """Energy and force of the 12-6 potential."""
+    x = (sigma / GRID) ** 6
+    return 4.0 * epsilon * (x**2 - x), 24.0 * epsilon * (2.0 * x**2 - x) / GRID
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [([], 0), ([1.0], 0), ([1, 2, 3], 0), ([1, -1], 1), ([1, -1, 1, -1], 3), ([1, 0.005, -0.01, 2], 0), ([0.0] * 9, 0)],
+)
+def test_sign_changes_look_past_small_values(values: list[float], count: int) -> None:
+    assert sign_changes(np.array(values, dtype=float), 0.01) == count
+
+
+@given(few_values, st.data())
+def test_ranks_and_their_correlation_are_those_of_scipy(first: list[int], data: st.DataObject) -> None:
+    second = data.draw(st.lists(st.integers(-5, 5), min_size=len(first), max_size=len(first)))
+    x, y = np.array(first, dtype=float), np.array(second, dtype=float)
+    np.testing.assert_array_equal(ranks(x), rankdata(x))
+    if len(set(first)) > 1 and len(set(second)) > 1:
+        assert spearman(x, y) == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
+    else:
+        assert spearman(x, y) == 0.0
+
+
+def test_a_morse_curve_has_one_of_everything() -> None:
+    energy, force = morse()
+    assert (sign_changes(force, 0.01), minima(energy), inflections(GRID, energy)) == (1, 1, 1)
+    wall, rise = sides(energy, force, 1e-3)
+    assert spearman(GRID[wall], energy[wall]) == pytest.approx(-1.0, abs=1e-12)
+    assert spearman(GRID[rise], energy[rise]) == pytest.approx(1.0, abs=1e-12)
+    assert wall.stop - 1 == rise.start == np.argmin(energy)
+    assert rise.stop == len(GRID)
+
+
+def test_a_shallow_well_counts_as_a_minimum_only_if_it_is_deep_enough() -> None:
+    energy, _ = lennard_jones(0.09)
+    assert (minima(energy), minima(energy, prominence=0.05)) == (0, 1)
+    assert minima(lennard_jones(0.2)[0]) == 1
+
+
+def test_oscillations_are_counted() -> None:
+    energy, force = np.cos(4.0 * GRID), 4.0 * np.sin(4.0 * GRID)  # 24 rad: eight zeros of the sine, four minima
+    inside = [k * pi / 4.0 for k in range(1, 9) if 0.18 < k * pi / 4.0 < 6.0]
+    assert sign_changes(force, 0.01) == len(inside) == 7
+    assert minima(energy) == 4
+    assert inflections(GRID, energy) == len([k for k in range(20) if 0.18 < (k + 0.5) * pi / 4.0 < 6.0])
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-7, 1e-4])
+def test_of_a_zero_tail_only_the_first_point_counts(noise: float) -> None:
+    energy, force = morse(length=1.5)
+    switch = np.clip(1.0 - (GRID / 4.5) ** 2, 0.0, None) ** 3  # to zero at 4.5 Å with its slope
+    slope = -6.0 * GRID / 4.5**2 * np.clip(1.0 - (GRID / 4.5) ** 2, 0.0, None) ** 2
+    energy, force = energy * switch, force * switch - energy * slope
+    beyond = GRID >= 4.5
+    energy[beyond] += noise * np.random.default_rng(5).standard_normal(beyond.sum())
+    start = tail_start(energy, force, 1e-3)
+    assert start == np.flatnonzero(beyond)[0]
+    _, rise = sides(energy, force, 1e-3)
+    assert rise.stop == start + 1
+    assert spearman(GRID[rise], energy[rise]) == pytest.approx(1.0, abs=max(1e-9, 100.0 * noise, 1e-3 * bool(noise)))
+    full = spearmanr(GRID[rise.start :], energy[rise.start :]).statistic
+    assert full < 0.99  # what the tail would have cost
+
+
+def test_no_tail_without_zero_forces_and_none_where_the_energy_moves() -> None:
+    energy, force = morse()
+    last = len(GRID) - 1
+    assert tail_start(energy, force, 1e-3) == last
+    flat_from = tail_start(energy, np.zeros_like(force), 1e-3)
+    assert np.abs(energy[flat_from:] - energy[-1]).max() <= 1e-3 < abs(energy[flat_from - 1] - energy[-1])
+    assert tail_start(np.zeros(100), np.zeros(100), 1e-3) == 0
+
+
+def test_a_repulsive_curve_has_no_rise_and_a_falling_one_no_wall() -> None:
+    repulsive = np.exp(-2.0 * GRID)
+    wall, rise = sides(repulsive, 2.0 * repulsive, 1e-3)
+    assert (wall.stop, rise.stop - rise.start) == (100, 1)
+    cut, force = np.clip(3.0 - GRID, 0.0, None) ** 3, 3.0 * np.clip(3.0 - GRID, 0.0, None) ** 2
+    cut[60] -= 1e-6  # rounding in the tail makes one point the lowest
+    wall, rise = sides(cut, force, 1e-3)
+    assert rise.stop - rise.start == 1
+    assert wall.stop - 1 == np.flatnonzero(GRID >= 3.0)[0]
+    wall, _ = sides(-repulsive, -2.0 * repulsive, 1e-3)
+    assert wall.stop == 1
+
+
+@pytest.mark.parametrize("curve", [morse(), lennard_jones(), morse(11.2, 2.3, 1.13)], ids=["morse", "12-6", "like CO"])
+def test_consistent_curves_have_no_gap_and_wrong_forces_have(curve: tuple[Floats, Floats]) -> None:
+    energy, force = curve
+    sound = force_energy_gap(GRID, energy, force)
+    assert sound is not None
+    assert sound < 2e-3
+    assert (force_energy_gap(GRID, energy, 0.0 * force) or 0.0) > 0.5
+    assert (force_energy_gap(GRID, energy, -force) or 0.0) > 0.5
+    few_percent = force_energy_gap(GRID, energy, 1.1 * force) or 0.0
+    assert 0.01 < few_percent < 0.06
+
+
+def test_the_gap_says_nothing_of_what_the_grid_does_not_resolve() -> None:
+    spikes = np.where(np.arange(100) % 2 == 0, 50.0, -50.0)
+    assert force_energy_gap(GRID, np.cumsum(spikes), spikes) is None
+
+
+def test_a_hole_is_the_fall_on_the_way_in() -> None:
+    energy, _ = morse()
+    assert inward_drop(GRID, energy, 1.0) == 0.0
+    hole = energy - 2000.0 * np.exp(-((GRID / 0.3) ** 2))
+    peak = hole[GRID <= 1.0].max()
+    deepest = hole[: np.argmax(hole[GRID <= 1.0])].min()
+    assert inward_drop(GRID, hole, 1.0) == pytest.approx(peak - deepest)
+    assert inward_drop(GRID, energy, 0.1) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("depth", "width", "length", "mass"),
+    [(4.75, 1.94, 0.7414, 0.504), (9.9, 2.7, 1.0977, 7.0), (1.06, 0.87, 2.67, 3.5)],
+)
+def test_a_morse_oscillator_has_its_analytic_constants(depth: float, width: float, length: float, mass: float) -> None:
+    energy, _ = morse(depth, width, length)
+    found = bond(GRID, energy, near=length + 0.3)
+    assert found is not None
+    assert found.length == pytest.approx(length, abs=1e-4)
+    assert found.depth == pytest.approx(depth + energy[-1], rel=1e-4)
+    assert found.stiffness == pytest.approx(2.0 * depth * width**2, rel=1e-3)
+    omega = width * sqrt(2.0 * depth * constants.e / (mass * constants.atomic_mass)) * 1e10
+    assert wavenumber(2.0 * depth * width**2, mass) == pytest.approx(omega / (200.0 * pi * constants.c), rel=1e-8)
+
+
+def test_the_bond_is_the_well_nearest_to_the_measured_length() -> None:
+    energy = np.cos(4.0 * GRID)
+    for k in (1, 3, 5):
+        found = bond(GRID, energy, near=k * pi / 4.0 + 0.2)
+        assert found is not None
+        assert found.length == pytest.approx(k * pi / 4.0, abs=1e-5)
+        assert found.stiffness == pytest.approx(16.0, rel=1e-4)
+    assert bond(GRID, np.exp(-GRID), near=1.0) is None
+    edge = bond(GRID, (GRID - GRID[1] - 0.01) ** 2, near=0.5)
+    assert edge is not None
+    assert edge.length == pytest.approx(GRID[1] + 0.01, abs=1e-8)
