@@ -122,7 +122,7 @@ def walked(engine: AseEngine, **changes: float) -> dict[str, Any]:
     """A dimer pulled from 1 Å to 9 Å; places are counted from 1 Å."""
     settings: dict[str, float] = {
         "atom": 1, "x": 0.0, "y": 0.0, "z": 1.0, "start": 0.0, "end": 8.0, "step": 0.1, "budget": 700,
-        "energy_limit": 1e-6, "force_limit": 1e-5, **changes,
+        "energy_limit": 1e-6, "force_limit": 1e-5, "epsilon": 2.2e-16, **changes,
     }  # fmt: skip
     return path.run(engine, Probe("path", (Structure.build([29, 29], [[0, 0, 0], [0, 0, 1.0]]),), settings))
 
@@ -213,6 +213,21 @@ def test_roughness_that_no_budget_resolves_is_told() -> None:
     values = walked(engine_of(lambda: Pair(rough, morse_slope)), budget=200)
     assert values["roughness"] > 1.0
     assert (values["jumps"], values["unseen"]) == ([], 0.0)
+
+
+def test_rounding_of_single_precision_is_not_followed_but_a_jump_beyond_it_is() -> None:
+    def rounded(r: float) -> float:
+        return float(np.float32(-500.0 + morse(r)))
+
+    def stepped(r: float) -> float:
+        return rounded(r) + (5e-3 if r > 4.0 else 0.0)
+
+    values = walked(engine_of(lambda: Pair(rounded, morse_slope)), epsilon=1.2e-7)
+    assert (values["jumps"], values["roughness"]) == ([], 0.0)
+    assert walked(engine_of(lambda: Pair(rounded, morse_slope)), epsilon=2.2e-16)["jumps"]  # steps of 3e-5 eV
+    (jump,) = walked(engine_of(lambda: Pair(stepped, morse_slope)), epsilon=1.2e-7)["jumps"]
+    assert jump["at"] == pytest.approx(3.0, abs=1e-5)
+    assert jump["energy"] == pytest.approx(5e-3, rel=0.1)
 
 
 def test_a_path_that_is_never_answered_is_a_failure() -> None:

@@ -115,6 +115,21 @@ def test_atoms_without_neighbours_have_the_energy_of_atoms() -> None:
     assert energies[2] == pytest.approx(energies[0] + energies[1], abs=1e-5)
 
 
+def test_a_batch_with_too_many_pairs_of_bonds_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = opened(SMALL)[2]
+    mixed = [from_atoms(bulk("Cu")), from_atoms(molecule("H2O")), *dimers(), from_atoms(bulk("Si"))]
+    whole = batch.evaluate(mixed)
+    passes: list[int] = []
+    forward = batch._graph
+    monkeypatch.setattr(batch, "_graph", lambda some, pairs: passes.append(len(some)) or forward(some, pairs))
+    monkeypatch.setattr(mattersim, "PASS_SIZE", 100)
+    for (energy, forces), (other, pushes) in zip(whole, batch.evaluate(mixed), strict=True):
+        assert other == pytest.approx(energy, rel=1e-5)
+        np.testing.assert_allclose(pushes, forces, atol=1e-4 * max(1.0, np.abs(forces).max()))
+    assert len(passes) > 1
+    assert sum(passes) == len(mixed)
+
+
 def test_where_a_structure_lies_does_not_matter() -> None:
     water = from_atoms(molecule("H2O"))
     far = water.moved(water.positions + 3000.0)

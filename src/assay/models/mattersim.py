@@ -29,6 +29,9 @@ DEVICES = ("cpu", "cuda")
 PACKAGES = ("mattersim", "torch")
 INSTALL = "pip install 'mlip-assay[mattersim]' && pip install --no-deps mattersim==1.2.3"
 PBC = ("FFF", "TTT")
+PASS_SIZE = 100_000
+"""Pairs of bonds in one forward pass; each takes 2 kB or so, and a metal has 2000 of them per atom."""
+
 NOTES = (
     "Not claimed for structures that are periodic in one or two directions: mattersim 1.2 folds atoms back into the "
     "cell along the other directions too, which tears a slab apart if it reaches over the border of the cell.",
@@ -98,11 +101,21 @@ class MatterSimBatch:
         if any(s.pattern not in PBC for s in structures):
             raise ModelFailure("MatterSim is right only for structures periodic in all directions or in none")
         pairs = neighbour_pairs(structures, self.cutoff)
+        size = np.cumsum(self._angles(pairs))
+        if size[-1] > PASS_SIZE and len(structures) > 1:
+            middle = min(int(np.searchsorted(size, size[-1] / 2)) + 1, len(structures) - 1)
+            return [*self.evaluate(structures[:middle]), *self.evaluate(structures[middle:])]
         output = self.potential(self._graph(structures, pairs), include_forces=True, include_stresses=False)
         energies = output["total_energy"].detach().cpu().numpy().astype(float)
         forces = output["forces"].detach().cpu().numpy().astype(float)
         split = np.split(forces, pairs.offsets[1:-1])
         return [(energy, own.copy()) for energy, own in zip(energies.tolist(), split, strict=True)]
+
+    def _angles(self, pairs: Neighbours) -> np.ndarray:
+        """How many pairs of bonds at one atom each structure has."""
+        near = np.linalg.norm(pairs.vector, axis=1) <= self.angle_cutoff
+        bonds = np.bincount(pairs.first[near], minlength=len(pairs.atom_structure))
+        return np.bincount(pairs.atom_structure, bonds * (bonds - 1), minlength=len(pairs.offsets) - 1)
 
     def _graph(self, structures: Sequence[Structure], pairs: Neighbours) -> dict[str, Any]:
         """The input of the network; atoms and bonds are numbered through all structures."""

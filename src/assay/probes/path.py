@@ -38,6 +38,9 @@ INNER_REFUSALS, OUTER_REFUSALS = 12, 3
 RELATIVE = 1e-3
 """A change of the force smaller than this fraction of the force itself is not looked into, so steep walls are cheap."""
 
+ENERGY_ULPS, FORCE_ULPS = 4.0, 64.0
+"""Rounding of energies, and of forces, which are sums of larger parts, in units of the precision of the model."""
+
 RELATIVE_ENERGY = 3e-5
 """The same for a change of the energy, relative to the work that the force does over the width."""
 
@@ -54,7 +57,7 @@ class Place:
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """Curve and jumps along the path of one atom of the structure in direction (x, y, z), from `start` to `end`."""
-    settings = {name: probe.settings[name] for name in ("atom", "x", "y", "z", "start", "end", "step", "budget")}
+    settings = {name: probe.settings[name] for name in ("atom", "x", "y", "z", "start", "end", "step", "budget", "epsilon")}
     walk = _Walk(engine, probe.structures[0], {k: float(v) for k, v in settings.items()})
     limits = float(probe.settings["energy_limit"]), float(probe.settings["force_limit"])
     return walk.report(*limits)
@@ -67,6 +70,7 @@ class _Walk:
         self.direction = np.array([settings["x"], settings["y"], settings["z"]])
         self.start, self.end, self.step = settings["start"], settings["end"], settings["step"]
         self.budget = int(settings["budget"])
+        self.epsilon = settings["epsilon"]
         self.refused: list[str] = []
 
     def place(self, at: float) -> Place | None:
@@ -126,7 +130,8 @@ class _Walk:
         def push(a: Place, b: Place) -> bool:
             middle = self.place(0.5 * (a.at + b.at))
             if middle is not None:
-                worth = _roughness(a, middle, b, energy_limit, force_limit, relative)
+                limits = _with_rounding(a, b, energy_limit, force_limit, self.epsilon)
+                worth = _roughness(a, middle, b, *limits, relative)
                 heapq.heappush(queue, (-worth, next(ticket), a, middle, b))
             return middle is not None
 
@@ -166,6 +171,12 @@ def _forces_do_the_work(places: list[Place]) -> bool:
     changes, work = np.diff(energy), 0.5 * (along[1:] + along[:-1]) * np.diff(at)
     moving = np.abs(changes) > 1e-6
     return bool(moving.any() and np.median(np.abs(changes + work)[moving] / np.abs(changes)[moving]) < 0.2)
+
+
+def _with_rounding(a: Place, b: Place, energy: float, force: float, epsilon: float) -> tuple[float, float]:
+    """Limits of energy (eV) and force (eV/Å) plus what rounding does: what is lost in it is not worth following."""
+    size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
+    return energy + ENERGY_ULPS * epsilon * abs(a.energy), force + FORCE_ULPS * epsilon * (1.0 + float(size))
 
 
 def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_limit: float, relative: float) -> float:

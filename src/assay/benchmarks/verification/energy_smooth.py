@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.benchmark import Case
 from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import Limits, Refused, Residual
+from assay.benchmarks.verification._limits import EPSILON, Limits, Refused, Residual
 from assay.configurations import boxed, dimer, symbol
 from assay.jobs import Probe
 from assay.outcome import Outcome
@@ -67,6 +67,7 @@ class EnergySmooth(Check):
             "step": self.step if len(body) == 2 else 2.0 * self.step, "budget": self.budget,
             "energy_limit": _finest(ENERGY_JUMP, survey.noise_energy),
             "force_limit": _finest(FORCE_JUMP, survey.noise_force),
+            "epsilon": EPSILON[survey.precision],
         }  # fmt: skip
         placed = body if free or any(body.pbc) else boxed(body)
         return Case(name, {"path": Probe("path", (placed,), settings, force_calls=self.budget // 2)})
