@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import heapq
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assay.jobs import Job
 from assay.model import Model, ModelReference
 from assay.processes import CleanSpawn
 from assay.store import Store
 from assay.worker import Engines, prepare_process, run_bundle, run_jobs
+
+if TYPE_CHECKING:
+    from pebble import ProcessPool
 
 Keyed = tuple[str, Job]
 HUNG, DIED = "hung", "died"
@@ -58,33 +63,47 @@ class InProcess:
 
 
 class LocalProcesses:
-    """Worker processes that each load the model once; one that hangs is killed, one that dies is replaced."""
+    """Worker processes that each load the model once; one that hangs is killed, one that dies is replaced.
+
+    Each worker is a pool of its own, started when it is needed: a single bundle always goes to the first one, which
+    has the model loaded already.
+    """
 
     def __init__(self, reference: ModelReference, store: Store, workers: int) -> None:
+        self.arguments, self.workers = [reference, str(store.folder)], workers
+        self.pools: dict[int, ProcessPool] = {}
+
+    def _pool(self, number: int) -> ProcessPool:
         from pebble import ProcessPool
 
-        # A spawned worker starts clean: no threads or locks of the parent, which torch and OpenMP do not survive.
-        self.pool = ProcessPool(
-            max_workers=workers,
-            initializer=prepare_process,
-            initargs=[reference, str(store.folder)],
-            context=CleanSpawn(),
-        )
+        if number not in self.pools:
+            # A spawned worker starts clean: no threads or locks of the parent, which torch and OpenMP do not survive.
+            self.pools[number] = ProcessPool(
+                max_workers=1, initializer=prepare_process, initargs=self.arguments, context=CleanSpawn()
+            )
+        return self.pools[number]
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
         """Bundles as they finish, lost ones included."""
-        futures: dict[Future, Bundle] = {}
-        for bundle in bundles:
-            futures[self.pool.schedule(run_bundle, args=[list(bundle.jobs)], timeout=bundle.deadline)] = bundle
-        while futures:
-            done, _ = wait(futures, return_when=FIRST_COMPLETED, timeout=1.0)
-            for future in done:
-                yield _finished(futures.pop(future), future)
+        waiting, idle = deque(bundles), list(range(self.workers))
+        running: dict[Future, tuple[int, Bundle]] = {}
+        while waiting or running:
+            while waiting and idle:
+                number, bundle = heapq.heappop(idle), waiting.popleft()
+                future = self._pool(number).schedule(run_bundle, args=[list(bundle.jobs)], timeout=bundle.deadline)
+                running[future] = number, bundle
+            done, _ = wait(running, return_when=FIRST_COMPLETED, timeout=1.0)
+            for finished in done:
+                number, bundle = running.pop(finished)
+                heapq.heappush(idle, number)
+                yield _finished(bundle, finished)
 
     def stop(self) -> None:
         """Kill the workers; what they have written stays."""
-        self.pool.stop()
-        self.pool.join()
+        for pool in self.pools.values():
+            pool.stop()
+        for pool in self.pools.values():
+            pool.join()
 
 
 def _finished(bundle: Bundle, future: Future) -> Finished:

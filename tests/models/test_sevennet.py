@@ -197,6 +197,21 @@ def test_unknown_elements_are_refused_in_words(calculator: Calculator, batch: Ba
         batch.evaluate([*dimers([1.2]), astatine])
 
 
+def test_a_refused_structure_can_carry_the_calculator(calculator: Calculator) -> None:
+    atoms = Atoms("AtH", [[0, 0, 0], [0, 0, 1.7]])
+    atoms.calc = calculator
+    with pytest.raises(ModelFailure, match="does not know At"):
+        atoms.get_potential_energy()
+
+
+def test_mirror_images_differ_as_the_card_says(batch: BatchEvaluator) -> None:
+    cluster = Structure.build([8, 1, 6, 7], [[0, 0, 0], [1.0, 0.1, 0], [-0.4, 1.4, 0.2], [-0.6, -0.5, 1.3]])
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    energies = [e for e, _ in batch.evaluate([cluster.transformed(m) for m in (np.eye(3), turn, -np.eye(3))])]
+    assert energies[1] == pytest.approx(energies[0], abs=1e-4)
+    assert 1e-3 < abs(energies[2] - energies[0]) < 1.0
+
+
 def test_precision_and_device_are_read_from_the_network(calculator: Calculator, model: Model) -> None:
     from assay.engines.used import as_used
 

@@ -127,8 +127,7 @@ class MatterSimBatch:
         near = np.linalg.norm(pairs.vector, axis=1) <= self.angle_cutoff
         triples, per_bond = bond_pairs(pairs.first, near)
         bonds = np.bincount(pairs.structure, minlength=len(structures))
-        # Single precision wastes fewer digits on atoms near the origin.
-        positions = np.concatenate([s.positions - s.positions[0] for s in structures])
+        positions, cells, shifts = self._folded(structures, pairs)
 
         def tensor(values: object, kind: Any = torch.int64) -> Any:
             return torch.as_tensor(np.asarray(values), dtype=kind, device=self.device)
@@ -136,8 +135,8 @@ class MatterSimBatch:
         return {
             "atom_pos": tensor(positions, torch.float32),
             "atom_attr": tensor(numbers[:, None], torch.float32),
-            "cell": tensor(np.stack([s.cell for s in structures]), torch.float32),
-            "pbc_offsets": tensor(pairs.shift, torch.float32),
+            "cell": tensor(cells, torch.float32),
+            "pbc_offsets": tensor(shifts, torch.float32),
             "edge_index": tensor(np.stack([pairs.first, pairs.second])),
             "three_body_indices": tensor(triples),
             "bond_index_bias": tensor(np.zeros((len(triples), 1))),
@@ -151,6 +150,23 @@ class MatterSimBatch:
             "total_num_atoms": len(numbers),
             "total_num_bonds": len(pairs.first),
         }
+
+    def _folded(self, structures: Sequence[Structure], pairs: Neighbours) -> tuple[Floats, Floats, Floats]:
+        """Positions inside the cell, cells, and lattice translations of the bonds between the folded atoms.
+
+        MatterSim folds every structure, molecules into a box that it puts around them. That changes positions by a
+        rounding error of single precision, which shows in the energy; a batch must not differ in it.
+        """
+        margin = 5.0 * max(self.cutoff, self.angle_cutoff)
+        boxes = [s.cell if any(s.pbc) else np.eye(3) * (np.ptp(s.positions, axis=0).max() + margin) for s in structures]
+        cells = np.stack(boxes)
+        own = cells[pairs.atom_structure]
+        places = np.concatenate([s.positions for s in structures])
+        fractions = np.einsum("ai,aij->aj", places, np.linalg.inv(cells)[pairs.atom_structure])
+        inside = fractions % 1.0 % 1.0  # twice, because a tiny negative number gives 1 the first time
+        moved = np.rint(fractions - inside)
+        shifts = pairs.shift + moved[pairs.second] - moved[pairs.first]
+        return np.einsum("ai,aij->aj", inside, own), cells, shifts
 
 
 def bond_pairs(first: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

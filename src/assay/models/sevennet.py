@@ -42,6 +42,7 @@ ELEMENTS = (*range(1, 84), *range(89, 95))
 """H to Bi and Ac to Pu: the elements of the Materials Project, on which the shipped models were trained."""
 
 NOTES = (
+    "Built without parity: the energy follows rotations exactly, but a mirror image may differ by some meV.",
     "With some but not all directions periodic, the calculator of sevenn 0.13 replaces cell vector 1, 2 or 3, where it "
     "is not periodic, by one along x, y or z, and refuses structures with a periodic vector along the same axis.",
 )
@@ -88,6 +89,9 @@ def _calculator(path: Path, head: str | None, device: str) -> Calculator:
 
         class Checked(SevenNetCalculator):
             """Refuses unknown elements in words; on a GPU they would bring down the whole process."""
+
+            def set_atoms(self, atoms: Any) -> None:
+                """Nothing: a structure is refused when it is computed, not when the calculator is attached to it."""
 
             def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
                 _require_known(atoms.numbers, self.type_map)

@@ -57,7 +57,8 @@ class Place:
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """Curve and jumps along the path of one atom of the structure in direction (x, y, z), from `start` to `end`."""
-    settings = {name: probe.settings[name] for name in ("atom", "x", "y", "z", "start", "end", "step", "budget", "epsilon")}
+    names = ("atom", "x", "y", "z", "start", "end", "step", "budget", "epsilon")
+    settings = {name: probe.settings[name] for name in names}
     walk = _Walk(engine, probe.structures[0], {k: float(v) for k, v in settings.items()})
     limits = float(probe.settings["energy_limit"]), float(probe.settings["force_limit"])
     return walk.report(*limits)
