@@ -42,6 +42,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command `assay`; returns the exit code."""
     options = _parser().parse_args(arguments)
+    _leave_on_termination()
     try:
         return int(options.command(options))
     except AssayError as error:
@@ -53,6 +54,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has left, and Python must not complain at exit
         return DONE
+
+
+def _leave_on_termination() -> None:
+    """Make `kill` and batch systems end the program in order, so that no worker is left behind."""
+    import signal
+    import threading
+
+    def leave(number: int, frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, leave)
 
 
 def _parser() -> Parser:

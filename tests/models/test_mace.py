@@ -213,6 +213,14 @@ def test_unknown_elements_are_refused() -> None:
         alone(calculator, silane)
 
 
+def test_a_refusal_leaves_the_precision_of_other_models_alone() -> None:
+    import torch
+
+    with pytest.raises(ValueError, match="14"):
+        alone(opened(OFF)[1], from_atoms(molecule("SiH4")))
+    assert torch.get_default_dtype() == torch.float32
+
+
 def test_a_user_s_checkpoint_gives_the_same_numbers(tmp_path: Path) -> None:
     shutil.copy(weights(OFF), tmp_path / "mine.model")
     named, mine = opened(OFF), load_model(f"mace:{tmp_path / 'mine.model'}")

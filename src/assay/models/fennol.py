@@ -36,6 +36,9 @@ ELEMENTS = (1, 6, 7, 8, 9, 16, 17)
 SMALL = 16
 """Up to so many atoms, room is made at once for every pair, angle and composition: no size ever changes."""
 
+MOST_NEIGHBOURS = 4096
+"""FeNNol keeps the largest number of neighbours as the size of an array that it does not read here; so it stays."""
+
 EMPTY = 1000.0
 """Edge (Å) of the cell of a system that is padding."""
 
@@ -74,7 +77,7 @@ def build_batch(path: Path, elements: tuple[int, ...] | None = ELEMENTS) -> Batc
 
 
 class FennolBatch:
-    """A FeNNol model on lists of structures; sizes of arrays are remembered for each step of the number of atoms."""
+    """A FeNNol model on lists of structures, padded to sizes that come in steps."""
 
     def __init__(self, path: Path, elements: tuple[int, ...] | None) -> None:
         import jax
@@ -84,7 +87,6 @@ class FennolBatch:
         self.network = FENNIX.load(str(path))
         self.elements = elements
         self.to_ev = Hartree / self.network.Ha_to_model_energy
-        self.sizes: dict[tuple[int, int, bool], Any] = {}
         weights = jax.tree_util.tree_leaves(self.network.variables)
         self.as_used = {"precision": str(weights[0].dtype), "device": jax.devices()[0].platform}
 
@@ -117,20 +119,19 @@ class FennolBatch:
         return [(float(e), f.copy()) for e, f in zip(total, parts, strict=True)]
 
     def _inputs(self, structures: Sequence[Structure]) -> Mapping[str, Any]:
-        """Arrays for the network; if one of the sizes is too small, it is raised by a step and kept."""
+        """Arrays for the network. Their sizes follow from the structures alone, never from what was evaluated before:
+        sums over arrays of another size are rounded otherwise, and the same structure must give the same numbers."""
         for structure in structures:
             self._refuse_unclaimed(structure)
         atoms = step(sum(len(s) for s in structures))
         systems = _systems(structures, atoms)
         periodic = any(structures[0].pbc)
         raw = padded(structures, atoms, systems, self.network.cutoff if periodic else None)
-        key = (atoms, systems, periodic)
-        state = self.sizes.get(key) or self._first_sizes(atoms, systems)
-        grown, inputs = self.network.preprocessing(state, raw)
-        rounded = _rounded_state(grown, common=atoms <= SMALL or systems > 2)
-        if rounded != state:
-            _, inputs = self.network.preprocessing(rounded, raw)
-        self.sizes[key] = rounded
+        first = self._first_sizes(atoms, systems)
+        needed, inputs = self.network.preprocessing(first, raw)
+        sizes = _rounded_state(needed, common=atoms <= SMALL or systems > 2)
+        if sizes != first:
+            _, inputs = self.network.preprocessing(sizes, raw)
         return dict(inputs)
 
     def _first_sizes(self, atoms: int, systems: int) -> Any:
@@ -139,7 +140,8 @@ class FennolBatch:
 
         start = self.network.preprocessing.init()
         n = atoms if atoms <= SMALL and systems == 2 else 1
-        enough = {"npairs": n * n, "nangles": n**3 // 2, "max_neigh": n, "nblist_mult_size": 1.0, "add_neigh": 0}
+        enough: dict[str, Any] = {"max_nat": atoms, "npairs": n * n // 2, "nangles": n**3 // 2}
+        enough |= {"max_neigh": MOST_NEIGHBOURS, "add_neigh": 0, "nblist_mult_size": 1.0}
         enough["sizes"] = FrozenDict(dict.fromkeys(self.elements or (), n))
         layers = [FrozenDict({k: enough.get(k, v) for k, v in layer.items()}) for layer in start["layers_state"]]
         return _rounded_state(FrozenDict({**start, "layers_state": tuple(layers)}), common=True)
@@ -153,11 +155,14 @@ class FennolBatch:
             raise ModelFailure(f"the model knows neutral systems only, not the charge {structure.charge}")
 
 
+def doubled(count: int) -> int:
+    """The next of the sizes 4, 8, 16, 32, 64 and so on."""
+    return max(4, 1 << max(count - 1, 0).bit_length())
+
+
 def step(count: int) -> int:
     """The next of the sizes 4, 8, 16, 24, 32, 48, 64, 96, 128 and so on."""
-    size = 4
-    while size < count:
-        size *= 2
+    size = doubled(count)
     return 3 * size // 4 if count <= 3 * size // 4 and size > SMALL else size
 
 
@@ -200,18 +205,26 @@ def closed_cell(structure: Structure, cutoff: float) -> Floats:
 
 
 def _rounded_state(state: Any, common: bool) -> Any:
-    """Sizes of FeNNol's arrays raised to the next step; `common` gives all elements the size of the most frequent."""
+    """Sizes of FeNNol's arrays raised to the next step; `common` gives all elements the size of the most frequent.
+
+    All pair lists follow from that of the first graph, whose pairs the others filter, so that fewer shapes arise.
+    """
     from flax.core.frozen_dict import FrozenDict
 
-    def rounded(key: str, value: Any) -> Any:
-        if key in ("npairs", "npairs_noself", "nangles", "max_neigh"):
-            return step(int(value))
+    graph = state["layers_state"][0]
+    pairs = doubled(max(int(graph.get(name, 1)) for name in ("npairs", "npairs_noself")))
+
+    def rounded(layer: Mapping[str, Any], key: str, value: Any) -> Any:
+        if key in ("npairs", "npairs_noself"):
+            return pairs if layer is graph else max(2 * pairs, doubled(int(value)))
+        if key == "nangles":
+            return doubled(int(value))
         if key != "sizes":
             return value
         largest = max(value.values(), default=0)
         return FrozenDict({int(z): step(int(largest if common else n)) for z, n in value.items()})
 
-    layers = [FrozenDict({k: rounded(k, v) for k, v in layer.items()}) for layer in state["layers_state"]]
+    layers = [FrozenDict({k: rounded(layer, k, v) for k, v in layer.items()}) for layer in state["layers_state"]]
     return FrozenDict({**state, "layers_state": tuple(layers)})
 
 

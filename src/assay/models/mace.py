@@ -88,12 +88,31 @@ def _precision(network: Any) -> str:
 
 def _calculator(network: Any, precision: str, device: str) -> Calculator:
     import torch
+    from ase.calculators.calculator import all_changes
+
+    class KeepsDefaults(_import_mace().calculators.MACECalculator):  # type: ignore[misc]
+        def calculate(self, atoms=None, properties=None, system_changes=all_changes):  # type: ignore[no-untyped-def]
+            with _default_precision():
+                super().calculate(atoms, properties, system_changes)
 
     network = network.to(device=require_device(device), dtype=getattr(torch, precision))
-    calculator = _import_mace().calculators.MACECalculator(models=[network], device=device, default_dtype=precision)
+    calculator = KeepsDefaults(models=[network], device=device, default_dtype=precision)
     used = next(network.parameters())
     calculator.as_used = {"precision": _precision(network), "device": str(used.device.type)}
     return calculator
+
+
+@contextmanager
+def _default_precision(wanted: str = "") -> Iterator[None]:
+    """Put torch's default precision back afterwards; MACE leaves its own behind when it refuses a structure."""
+    import torch
+
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(getattr(torch, wanted) if wanted else before)
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 class MaceBatch:
@@ -210,10 +229,9 @@ def _user_network(path: Path, device: str) -> Any:
     with _code_left_out():
         read = _require_mace(load_checked(path, ALLOWED, device), path)
     from mace.tools.scripts_utils import extract_config_mace_model
-    from mace.tools.torch_tools import default_dtype
 
     try:
-        with warnings.catch_warnings(), default_dtype(_precision(read)):
+        with warnings.catch_warnings(), _default_precision(_precision(read)):
             warnings.simplefilter("ignore")
             network = type(read)(**extract_config_mace_model(read)).to(device)
         lost = network.load_state_dict(read.state_dict(), strict=False)

@@ -69,8 +69,8 @@ def _public(engine: AseEngine) -> Ask:
 
     def ask(structure: Structure) -> Point:
         atoms = known.setdefault(id(structure), structure.to_atoms())
-        atoms.calc = engine.calculator
         try:
+            atoms.calc = engine.calculator  # some calculators look at the atoms, and refuse, already here
             energy = float(atoms.get_potential_energy())
             forces = np.array(atoms.get_forces(), dtype=float)
         except Exception as error:

@@ -4,7 +4,8 @@ If the force on atom i changes when atom j moves, the force on j must change equ
 predicted directly instead of derived from an energy violate this, and heat or cool a simulation without cause.
 
 Protocol: the Jacobian dF_i/dx_j of distorted clusters and crystals by the same displacements as `forces_match_energy`
-(the evaluations are shared); largest |J − Jᵀ| relative to the largest |J|.
+(the evaluations are shared); largest |J − Jᵀ| relative to the largest |J|, at the step where it is least, since a
+loop with work in it shows at every step and a kink in the curvature does not.
 Reference: exact for any force that derives from an energy.    Cite: Bigi, Langer and Ceriotti 2025.
 """
 
@@ -21,6 +22,7 @@ from assay.benchmarks.verification._check import Check
 from assay.benchmarks.verification._derivative import coordinate, judge_derivatives, ladder_cases, split_ladder
 from assay.benchmarks.verification._limits import Limits, Residual
 from assay.outcome import Outcome
+from assay.structure import Floats
 from assay.survey import Survey
 
 RELATIVE = {"float64": 3e-4, "float32": 1e-2}
@@ -53,7 +55,18 @@ class ForcesConservative(Check):
         unsure, kinks = np.maximum(doubt, doubt.T), np.maximum(gap, gap.T)
         relative = RELATIVE[limits.precision]
         found = judge_derivatives(np.abs(jacobian - jacobian.T), unsure, kinks, scale, relative, limits.epsilon * scale)
+        error = min(found.error, least_asymmetry(steps, forces))
         i, j = divmod(found.worst, len(jacobian))
         why = f"{relative:.0e} of the largest element ({scale:.2g} eV/Å²) in {limits.precision}, more at kinks"
         where = f"{case.id} {coordinate(i)} with {coordinate(j)}"
-        yield Residual(where, found.error, "eV/Å²", found.allowed, found.floor, why)
+        yield Residual(where, error, "eV/Å²", found.allowed, found.floor, why)
+
+
+def least_asymmetry(steps: Floats, forces: Floats) -> float:
+    """The largest asymmetry of the Jacobian (eV/Å²) at the step where it is least.
+
+    Work around a loop that is not zero shows at every step. What shows at large steps and goes away at small ones is
+    a kink in the curvature, as of networks whose activation has one, and what shows at small ones only is rounding.
+    """
+    jacobians = (forces[:, 0] - forces[:, 1]) / (2.0 * steps[:, None, None])
+    return float(np.abs(jacobians - jacobians.transpose(0, 2, 1)).max(axis=(1, 2)).min())
