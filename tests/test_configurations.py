@@ -9,6 +9,7 @@ import pytest
 from ase.neighborlist import neighbor_list
 
 from assay.configurations import (
+    CLOSEST,
     CLUSTER_SIZE,
     DISTORTION,
     TOUCHING,
@@ -130,7 +131,7 @@ def test_a_crystal_is_skewed_distorted_and_without_overlaps(species: tuple[int, 
     lengths = np.linalg.norm(body.cell, axis=1)
     cosines = (body.cell @ body.cell.T / np.outer(lengths, lengths))[np.triu_indices(3, 1)]
     assert 1e-3 < np.abs(cosines).max() < 0.3
-    distance = TOUCHING * 2.0 * np.mean([radius(z) for z in body.numbers])
+    distance = max(TOUCHING * 2.0 * np.mean([radius(z) for z in body.numbers]), CLOSEST)
     sites = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]) @ body.cell
     moves = np.abs(body.positions - sites) / distance
     assert moves.max() <= DISTORTION + 1e-12

@@ -7,6 +7,8 @@ import os
 import subprocess
 import tracemalloc
 from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from assay.configurations import cluster, crystal
 from assay.engines.ase import AseEngine, Unsupported
 from assay.errors import AssayError, ModelFailure
 from assay.jobs import Probe
-from assay.model import load_model
+from assay.model import from_object, load_model
 from assay.probes import (
     after_exception,
     batches,
@@ -690,9 +692,33 @@ def test_first_contact_tells_what_the_calculator_offers() -> None:
 
     values = contact.run(engine_of(Claims), Probe("contact", (DIMER,)))
     assert values.pop("seconds_per_call") > 0.0  # type: ignore[operator]
-    assert values == {"calculator": "Claims", "stress": True, "claims": ["Cu", "Au"], "reasons": []}
+    assert values == {
+        "calculator": "Claims",
+        "stress": True,
+        "claims": ["Cu", "Au"],
+        "reasons": [],
+        "seconds_per_batched_call": None,
+        "used": {"precision": "float64", "device": "cpu"},
+    }
     values = contact.run(engine_of(EMT), Probe("contact", (DIMER,)))
     assert (values["calculator"], values["claims"]) == ("EMT", None)
+
+
+def test_first_contact_measures_the_pace_of_batches_where_they_work() -> None:
+    def evaluate(structures: list[Structure]) -> list[tuple[float, np.ndarray]]:
+        asked.append(len(structures))
+        if broken:
+            raise ValueError("no batches")
+        return [(0.0, np.zeros((len(s), 3))) for s in structures]
+
+    asked: list[int] = []
+    for broken in (False, True):
+        batch = SimpleNamespace(evaluate=evaluate)
+        model = replace(from_object(Spring), build_batch=lambda batch=batch: batch)
+        values = contact.run(AseEngine(model), Probe("contact", (DIMER,)))
+        pace = values["seconds_per_batched_call"]
+        assert (pace is None) if broken else (pace is not None and pace > 0.0)
+    assert asked == [contact.COPIES] * 3
 
 
 def test_first_contact_goes_on_until_one_structure_is_answered() -> None:

@@ -13,6 +13,9 @@ SEED = 13
 TOUCHING = 1.12
 """Neighbours are this many times the sum of their covalent radii apart, before a model asks for more or less room."""
 
+CLOSEST = 1.2
+"""Neighbours in a crystal are no closer (Å): by its radius alone, H would have a thousand neighbours within 4 Å."""
+
 CLUSTER_SIZE = 6
 DISTORTION = 0.08
 """Atoms of a crystal leave their sites by up to this fraction of the nearest-neighbour distance, along x, y and z."""
@@ -83,7 +86,7 @@ def crystal(species: Sequence[int], factor: float = 1.0, pbc: str = "TTT", varia
     """
     numbers = [species[i % len(species)] for i in range(4)]
     rng = generator(2, variant, *numbers)
-    distance = factor * TOUCHING * 2.0 * float(np.mean([radius(z) for z in numbers]))
+    distance = factor * max(TOUCHING * 2.0 * float(np.mean([radius(z) for z in numbers])), CLOSEST)
     sites = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
     cell = np.sqrt(2.0) * distance * (np.eye(3) + 0.06 * rng.uniform(-1.0, 1.0, (3, 3)))
     positions = sites @ cell + DISTORTION * distance * rng.uniform(-1.0, 1.0, (4, 3))

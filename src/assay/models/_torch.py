@@ -78,6 +78,8 @@ def _class_of(name: str, path: Path, allowed: tuple[str, ...]) -> type:
         raise _unreadable(path, error) from error
     if not isinstance(found, type):
         raise _not_trusted(path, f"it calls the function '{name}'")
+    if not f"{found.__module__}.".startswith(allowed):
+        raise _not_trusted(path, f"it contains '{name}', which is '{found.__module__}.{found.__qualname__}'")
     return found
 
 
