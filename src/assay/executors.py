@@ -20,6 +20,15 @@ from assay.worker import Engines, prepare_process, run_bundle, run_jobs
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
+ENVIRONMENT = {
+    # One thread each: two workers with many threads get in each other's way, and OpenMP spins while it waits.
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    # The C library keeps freed arrays for the next batch; else each batch asks the system for its pages anew.
+    "MALLOC_MMAP_THRESHOLD_": str(2**30),
+    "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
+}
+"""What workers find in their environment, unless the user has set it."""
+
 Keyed = tuple[str, Job]
 HUNG, DIED = "hung", "died"
 
@@ -139,9 +148,8 @@ def open_executor(model: Model, store: Store, workers: int) -> Iterator[Executor
     if workers == 0 or model.reference is None:
         yield InProcess(model, store)
         return
-    # One thread each: two workers with many threads get in each other's way, and OpenMP spins while it waits.
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     executor = LocalProcesses(model.reference, store, workers)
     try:
         yield executor

@@ -58,6 +58,7 @@ def _register(name: str, method: str) -> Registered:
         notes=(
             "Not claimed for periodic systems: tblite samples the Γ point only and treats every periodic direction as "
             "three, so the energy per cell depends on the supercell chosen.",
+            f"The self-consistent field starts cold and is given up after {ITERATIONS} steps.",
         ),
     )
     return Registered(
