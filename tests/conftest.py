@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from assay.api import Report, run
+from assay.api import Report, check
 
 COPPER = (29,)
 
@@ -34,13 +34,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def sound_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """The sound potential, verified on copper in this process; results are kept in `sound_report.folder`."""
-    return run("assay.sabotage:sound", output=tmp_path_factory.mktemp("sound"), workers=0, elements=COPPER)
+    return check("assay.sabotage:sound", output=tmp_path_factory.mktemp("sound"), workers=0, elements=COPPER)
 
 
 @pytest.fixture(scope="session")
 def broken_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """A potential with zero forces, verified on copper in this process."""
-    return run("assay.sabotage:zero_force", output=tmp_path_factory.mktemp("broken"), workers=0, elements=COPPER)
+    return check("assay.sabotage:zero_force", output=tmp_path_factory.mktemp("broken"), workers=0, elements=COPPER)
 
 
 @pytest.fixture

@@ -281,7 +281,7 @@ def test_a_calculator_that_changes_anything_else_is_noticed_and_does_no_harm(cha
 def test_the_precision_of_the_forces_is_written_down(kind: type) -> None:
     engine = engine_of(lambda: Says(energy=0.0, forces=ZERO.astype(kind)))
     point = engine.evaluate(DIMER)
-    assert engine.precision == kind.__name__
+    assert engine.used == {"precision": kind.__name__, "device": "cpu"}
     assert point.forces.dtype == np.float64
 
 

@@ -48,7 +48,13 @@ def start(*arguments: object, where: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=_heed_ctrl_c,
     )
+
+
+def _heed_ctrl_c() -> None:
+    """Tests that run in the background inherit that Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def rows(results: Path) -> list[dict]:

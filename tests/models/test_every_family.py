@@ -27,7 +27,7 @@ every_model = pytest.mark.parametrize("name", MODELS)
 @cache
 def checked(name: str) -> Report:
     """A few checks on two elements that every family has."""
-    return run(name, benchmarks=CHECKS, elements=(1, 8), workers=0)
+    return run(name, benchmarks=CHECKS, elements=(1, 8), limit=3, workers=0)
 
 
 @every_model

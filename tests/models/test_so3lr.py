@@ -9,6 +9,7 @@ import pytest
 from ase import Atoms
 from ase.build import molecule
 
+from assay.configurations import crystal
 from assay.errors import ModelFailure
 from assay.model import PERIODIC_PATTERNS, Model, load_model
 from assay.models.so3lr import ELEMENTS, LONG_RANGE
@@ -165,3 +166,18 @@ def test_stress_is_that_of_the_energy_and_for_crystals_only(calculator) -> None:
 
 def test_precision_is_that_of_the_card(model: Model, calculator) -> None:
     assert {str(p.dtype) for p in calculator.models[0].parameters()} == {f"torch.{model.card.precision}"}
+
+
+def test_forces_jump_where_a_volume_ratio_passes_through_zero(calculator) -> None:
+    """Why the model fails `forces_match_energy`: it takes the absolute value of a ratio that is negative for some."""
+    carbon = crystal((6,))
+    ratios, pulls = [], []
+    for shift in (0.004, 0.005, 0.006):
+        positions = carbon.positions.copy()
+        positions[2, 1] += shift
+        pulls.append(evaluate(calculator, carbon.moved(positions))[1][2, 1])
+        ratios.append(calculator.results["hirshfeld_ratios"][2])
+    assert max(ratios) < 0.01
+    assert ratios[0] > ratios[1] < ratios[2]
+    assert abs(pulls[1] - pulls[0]) > 3.0
+    assert abs(pulls[2] - pulls[1]) < 0.2

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,9 +82,8 @@ class FennolBatch:
     def __init__(self, path: Path, elements: tuple[int, ...] | None) -> None:
         import jax
         from ase.units import Hartree
-        from fennol import FENNIX
 
-        self.network = FENNIX.load(str(path))
+        self.network = _network(path, path.stat().st_mtime_ns)
         self.elements = elements
         self.to_ev = Hartree / self.network.Ha_to_model_energy
         weights = jax.tree_util.tree_leaves(self.network.variables)
@@ -153,6 +152,14 @@ class FennolBatch:
             raise ModelFailure(f"the model has no network for the element with atomic number {beyond[0]}")
         if structure.charge:
             raise ModelFailure(f"the model knows neutral systems only, not the charge {structure.charge}")
+
+
+@lru_cache(maxsize=4)
+def _network(path: Path, changed: int) -> Any:
+    """The model of a file. Calculators share it, since what JAX has compiled belongs to it and nothing else changes."""
+    from fennol import FENNIX
+
+    return FENNIX.load(str(path))
 
 
 def doubled(count: int) -> int:

@@ -131,6 +131,8 @@ MODELS = {
             packages=("So3krates-torch", "torch"),
             notes=(
                 "The file has an input for spin whose parameters were never trained; it is always left at zero.",
+                "Dispersion takes the absolute value of a learned volume ratio: forces jump where it changes sign, "
+                "by 4 eV/Å in compressed carbon.",
                 "Charged systems are not size-consistent: the charge is spread over all atoms, near and far; OH⁻ and "
                 "water infinitely apart have 1.36 eV more than each alone.",
             ),
