@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import partial
+from copy import deepcopy
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,12 +53,18 @@ def build_batch(kind: str, device: str = "cpu") -> AniBatch:
 
 
 def _ensemble(kind: str, device: str) -> Any:
+    """An ensemble of its own for every caller: torchani parses text files for three seconds, a copy takes 20 ms."""
+    return deepcopy(_parsed(kind)).to(require_device(device))
+
+
+@cache
+def _parsed(kind: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torchani 2.0 finds its files with pkg_resources, which is deprecated
         from torchani import models
     # torchani turns the cell into a tensor row by row, of which torch warns at every start; the result is right.
     warnings.filterwarnings("ignore", message="Creating a tensor from a list of numpy.ndarrays", category=UserWarning)
-    return getattr(models, kind)().to(require_device(device))
+    return getattr(models, kind)()
 
 
 class AniBatch:
