@@ -15,6 +15,7 @@ import os
 import resource
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,8 +25,9 @@ from ase import Atoms
 from assay.benchmark import Scope
 from assay.benchmarks.physicality.diatomics import Diatomics
 from assay.executors import open_executor
-from assay.jobs import SinglePoints
+from assay.jobs import Job, SinglePoints
 from assay.model import Model, load_model
+from assay.outcome import Outcome
 from assay.runner import Runner
 from assay.store import Store
 from assay.survey import Survey, make_contact
@@ -77,7 +79,7 @@ def plain_loop(model: Model, jobs: list[SinglePoints]) -> tuple[Cost, list[np.nd
     return now() - start, found
 
 
-def with_assay(model: Model, jobs: list[SinglePoints], workers: int) -> tuple[Cost, list[np.ndarray]]:
+def with_assay(model: Model, jobs: Sequence[Job], workers: int) -> tuple[Cost, list[Outcome]]:
     """The jobs through runner, workers and store, as `assay run` does it, in a new results folder."""
     start = now()
     with tempfile.TemporaryDirectory() as folder:
@@ -85,9 +87,9 @@ def with_assay(model: Model, jobs: list[SinglePoints], workers: int) -> tuple[Co
         with open_executor(model, store, workers) as executor:
             runner = Runner(model, store, executor)
             make_contact(runner, model.card)
-            runner.complete(jobs, "diatomics")
+            runner.complete(jobs, "perf")
             outcomes = [runner.known[runner.key(job)] for job in jobs]
-    return now() - start, [np.asarray(o.values["energy"]) for o in outcomes]
+    return now() - start, outcomes
 
 
 def measure(name: str, sizes: list[int], loop_pairs: int, workers: int) -> None:
@@ -98,7 +100,7 @@ def measure(name: str, sizes: list[int], loop_pairs: int, workers: int) -> None:
     points = sum(job.force_calls for job in some)
     each = 1e3 * loop.cpu / points
     nothing, _ = with_assay(model, [], workers)
-    _, together = with_assay(model, some, workers)
+    together = [np.asarray(o.values["energy"]) for o in with_assay(model, some, workers)[1]]
     print(f"\n{name}: plain ASE loop, {len(some)} pairs, {points} points: {each:.3g} ms CPU per point, "
           f"{1e3 * loop.wall / points:.3g} ms wall")  # fmt: skip
     print(f"largest difference of energies between both paths: {_difference(alone, together):.1e} of |E| + 1 eV")

@@ -18,13 +18,12 @@ from ase import Atoms
 from ase.calculators.calculator import Calculator, all_changes
 
 from assay.configurations import cluster
-from assay.engines.ase import AseEngine
 from assay.executors import open_executor
 from assay.jobs import SinglePoints, job_key
 from assay.model import load_model
 from assay.runner import Runner
 from assay.store import Store
-from assay.worker import run_jobs
+from assay.worker import Engines, run_jobs
 
 
 class Nothing(Calculator):
@@ -75,7 +74,7 @@ def main() -> None:
     def harness() -> int:
         with tempfile.TemporaryDirectory() as folder:
             store = Store.create(Path(folder), "nothing")
-            run_jobs(AseEngine(load_model(Nothing)), store, [(job_key(job, "x"), job) for job in jobs()])
+            run_jobs(Engines(load_model(Nothing)), store, [(job_key(job, "x"), job) for job in jobs()])
             return sum(len(outcome.points()) for outcome in store.outcomes().values())
 
     plain_loop, assay = (seconds_per_point(work, options.rounds) for work in (lambda: plain(Nothing()), harness))

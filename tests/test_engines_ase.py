@@ -12,7 +12,7 @@ from ase.calculators.emt import EMT
 
 from assay.engines.ase import AseEngine, Unsupported, evaluate, no_point
 from assay.errors import AssayError, ModelFailure
-from assay.jobs import Band, Dynamics, Job, Probe, Relaxation, SinglePoints
+from assay.jobs import Dynamics, Job, Probe, SinglePoints
 from assay.model import load_model
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED
 from assay.structure import Structure, from_atoms
@@ -345,7 +345,7 @@ def test_a_good_job_says_who_computed_it_and_when() -> None:
     assert outcome.provenance["cpu_seconds"] >= 0.0
 
 
-@pytest.mark.parametrize("job", [Relaxation(DIMER), Dynamics(DIMER), Band(DIMER, DIMER), Probe("no_such_probe")])
+@pytest.mark.parametrize("job", [Dynamics(DIMER), Probe("no_such_probe")])
 def test_jobs_that_the_engine_does_not_know_end_in_error(job: Job) -> None:
     outcome = engine_of(Spring).run("key", job)
     assert (outcome.status, outcome.values) == (ERROR, {})

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from assay.configurations import cluster, dimer
-from assay.engines import batched
 from assay.engines.ase import AseEngine
-from assay.engines.batched import GIVE_UP, LADDER, BatchedEngine, Tempo
+from assay.engines.batched import BatchedEngine
+from assay.engines.batches import GIVE_UP
+from assay.engines.tempo import Tempo
 from assay.errors import ModelFailure
-from assay.jobs import SinglePoints
+from assay.jobs import Band, Job, Probe, Relaxation, SinglePoints
 from assay.model import Model, from_object
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.sound import SoundPotential
@@ -64,8 +65,8 @@ def test_jobs_share_batches_and_each_gets_its_own_numbers() -> None:
         "b": SinglePoints((cluster((29, 79)), dimer(29, 29), cluster((29,)))),
         "c": curve(50, 29, 29),
     }
-    outcomes = engine.run(list(jobs.items()))
-    assert [o.key for o in outcomes] == ["a", "b", "c"]
+    outcomes = list(engine.run(list(jobs.items())))
+    assert {o.key for o in outcomes} == {"a", "b", "c"}
     for outcome in outcomes:
         assert outcome.status == OK
         same(outcome, jobs[outcome.key])
@@ -81,11 +82,11 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_and_stays_small() -> No
 
     engine, batch = engine_of(small_only)
     jobs = [("a", curve(200)), ("b", curve(100))]
-    for outcome, (_, job) in zip(engine.run(jobs), jobs, strict=True):
+    for outcome in engine.run(jobs):
         assert outcome.status == OK
-        same(outcome, job)
-    assert not engine.given_up
-    assert engine.tempos[2].ceiling == 0  # 64 atoms were too many, so no rung of the ladder is left
+        same(outcome, dict(jobs)[outcome.key])
+    assert not engine.batches.given_up
+    assert engine.batches.tempos[2].ceiling == 0  # 64 atoms were too many, so no rung of the ladder is left
     assert sum(size > 10 for size in batch.sizes) <= 3
 
 
@@ -108,7 +109,7 @@ def test_one_structure_that_the_model_refuses_costs_only_itself() -> None:
     assert [i for i, p in enumerate(points) if not p.ok] == [40]
     assert "three is too much" in points[40].reason
     assert "three is too much" in str(outcome.provenance["batch"])
-    assert not engine.given_up
+    assert not engine.batches.given_up
 
 
 def broken(structures: Sequence[Structure]) -> Answers:
@@ -140,7 +141,7 @@ def test_a_batch_that_cannot_be_trusted_is_given_up_and_the_reason_kept(
     job = curve(120)
     (outcome,) = engine.run([("a", job)])
     same(outcome, job)
-    assert "batches were given up" in engine.given_up
+    assert "batches were given up" in engine.batches.given_up
     assert outcome.provenance["batch"]["alone"] >= GIVE_UP
     assert outcome.provenance["batch"]["why_alone"]
     calls = len(batch.sizes)
@@ -167,47 +168,179 @@ def test_memory_that_fails_for_a_single_structure_is_an_error_of_the_machine() -
 def test_a_model_without_a_batch_has_no_evaluator() -> None:
     engine = BatchedEngine(AseEngine(from_object(SoundPotential)))
     with pytest.raises(ModelFailure, match="no batched evaluator"):
-        _ = engine.evaluator
+        _ = engine.batches.evaluator
 
 
-def climb(tempo: Tempo, seconds: Callable[[int], float], calls: int = 20) -> list[int]:
-    """The rungs used when a structure costs `seconds(rung)`."""
-    used = []
-    for _ in range(calls):
-        used.append(tempo.rung())
-        tempo.note(used[-1], seconds(used[-1]))
-    return used
+@pytest.mark.parametrize(("copies", "together"), [(40, False), (2, True)])
+def test_very_different_structures_share_a_batch_only_if_they_are_few(
+    always_batched: None, copies: int, together: bool
+) -> None:
+    seen = list[set[int]]()
+
+    def watched(structures: Sequence[Structure]) -> Answers:
+        seen.append({len(s) for s in structures})
+        return exact(structures)
+
+    job = SinglePoints(tuple(cluster((29,), size=n) for n in (2, 5, 6, 7, 8, 12) * copies))
+    engine, _ = engine_of(watched)
+    (outcome,) = engine.run([("a", job)])
+    assert outcome.status == OK
+    same(outcome, job)
+    assert any(len(group) > 1 for group in seen)
+    assert any(max(group) > 2 * min(group) for group in seen) is together
 
 
-def test_batches_grow_while_a_structure_gets_cheaper() -> None:
-    used = climb(Tempo({0: 1.0}), lambda rung: 1.0 / LADDER[rung])
-    assert used[:2] == [1, 1]
-    assert used[-1] == len(LADDER) - 1
+@pytest.fixture
+def always_batched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are used although they bring nothing here, as far as memory allows."""
+    monkeypatch.setattr(Tempo, "rung", lambda tempo, waiting=0: min(2, tempo.ceiling))
 
 
-def test_batches_stop_growing_where_it_no_longer_pays() -> None:
-    used = climb(Tempo({0: 1.0}), lambda rung: {0: 1.0, 1: 0.5, 2: 0.2, 3: 0.19}.get(rung, 0.1))
-    assert max(used) == 3
-    assert used[-1] == 3
+def moving(count: int = 12) -> dict[str, Job]:
+    """Relaxations of clusters of several sizes, with a band and single points between them."""
+    rng = np.random.default_rng(1)
+    jobs: dict[str, Job] = {}
+    for i in range(count):
+        start = cluster((29, 79), size=4 + i % 5)
+        moved = start.moved(start.positions + rng.normal(scale=0.1, size=start.positions.shape))
+        jobs[f"relaxation {i}"] = Relaxation(moved, "fire" if i % 3 == 0 else "bfgs", steps=30 + i)
+    square = Structure.build([29] * 4, [[0.0, 0.0, 0.0], [2.4, 0.0, 0.0], [0.0, 2.4, 0.0], [2.4, 2.4, 0.3]])
+    other = square.moved(square.positions + np.array([[0.0, 0.0, 0.0]] * 3 + [[0.0, 0.0, -0.6]]))
+    jobs["band"] = Band(square, other, images=5, steps=20, ends_steps=30)
+    jobs["points"] = curve(20)
+    return jobs
 
 
-def test_a_model_that_is_quicker_alone_is_asked_alone() -> None:
-    used = climb(Tempo({0: 0.05}), lambda rung: 0.05 if rung == 0 else 0.06)
-    assert used[-1] == 0
+def equal(one: Outcome, other: Outcome) -> None:
+    """Both outcomes say the same to the last bit."""
+    assert (one.key, one.status, one.reason) == (other.key, other.status, other.reason)
+    assert one.values.keys() == other.values.keys()
+    for name, value in one.values.items():
+        np.testing.assert_array_equal(value, other.values[name], err_msg=f"{one.key}: {name}")
 
 
-def test_the_first_call_at_a_size_may_compile() -> None:
-    seen: dict[int, int] = {}
+def test_side_by_side_every_job_ends_as_it_does_alone(always_batched: None) -> None:
+    engine, batch = engine_of(exact)
+    jobs = moving()
+    outcomes = {o.key: o for o in engine.run(list(jobs.items()))}
+    assert outcomes.keys() == jobs.keys()
+    single = AseEngine(from_object(SoundPotential))
+    for key, job in jobs.items():
+        equal(outcomes[key], single.run(key, job))
+    steps = [int(o.values["steps"]) for key, o in outcomes.items() if key.startswith("relaxation")]
+    assert min(steps) < max(steps)
+    calls = sum(batch.sizes)
+    assert len(batch.sizes) < 0.3 * calls
 
-    def seconds(rung: int) -> float:
-        seen[rung] = seen.get(rung, 0) + 1
-        return 5.0 if seen[rung] == 1 else 1.0 / LADDER[rung]
 
-    assert climb(Tempo({0: 1.0}), seconds)[-1] == len(LADDER) - 1
+def test_an_outcome_is_there_as_soon_as_its_job_is_finished(always_batched: None) -> None:
+    engine, _ = engine_of(exact)
+    jobs = moving()
+    order = [o.key for o in engine.run(list(jobs.items()))]
+    assert order[0] == "points"  # one round, while the others move on
+    steps = {o.key: o.values["steps"] for o in engine.run([(k, j) for k, j in jobs.items() if k.startswith("relax")])}
+    assert list(steps.values()) == sorted(steps.values())
 
 
-def test_a_batch_that_would_need_too_much_memory_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batched, "free_megabytes", lambda: 1000.0)
-    tempo = Tempo({0: 1.0}, megabytes=400.0)
-    used = climb(tempo, lambda rung: 1.0 / LADDER[rung])
-    assert set(used) == {1}
+class Refuses(SoundPotential):
+    """Refuses structures whose first atom has been moved by more than 0.05 Å along x, as a model may on the way."""
+
+    def evaluate(self, atoms):  # type: ignore[no-untyped-def]
+        if atoms.positions[0, 0] > 0.05:
+            raise ValueError("too far out")
+        return super().evaluate(atoms)
+
+
+def pair_along(axis: int, length: float) -> Structure:
+    return Structure.build([29, 29], [np.zeros(3), length * np.eye(3)[axis]])
+
+
+def test_one_job_that_fails_on_the_way_does_not_disturb_the_others(always_batched: None) -> None:
+    def refusing(structures: Sequence[Structure]) -> Answers:
+        calculator = Refuses()
+        return [tuple(calculator.evaluate(s.to_atoms())[:2]) for s in structures]
+
+    jobs = {f"good {i}": Relaxation(pair_along(2, 2.0 + 0.1 * i)) for i in range(5)}
+    jobs["bad"] = Relaxation(pair_along(0, 3.2))  # the first atom moves along x, towards the other
+    engine, _ = engine_of(refusing, Refuses)
+    outcomes = {o.key: o for o in engine.run(list(jobs.items()))}
+    assert outcomes["bad"].status == FAILED
+    assert "too far out" in outcomes["bad"].reason
+    assert outcomes["bad"].values["steps"] >= 1
+    single = AseEngine(from_object(SoundPotential))
+    for key in jobs.keys() - {"bad"}:
+        equal(outcomes[key], single.run(key, jobs[key]))
+
+
+def test_a_batch_that_turns_nan_on_the_way_is_asked_again_alone(always_batched: None) -> None:
+    calls = [0]
+
+    def tires(structures: Sequence[Structure]) -> Answers:
+        calls[0] += 1
+        return exact(structures) if calls[0] < 6 else not_finite(structures)
+
+    engine, _ = engine_of(tires)
+    jobs = {k: j for k, j in moving().items() if k.startswith("relaxation")}
+    single = AseEngine(from_object(SoundPotential))
+    for outcome in engine.run(list(jobs.items())):
+        equal(outcome, single.run(outcome.key, jobs[outcome.key]))
+    assert "no finite numbers" in engine.batches.given_up
+
+
+def test_memory_that_is_short_on_the_way_halves_the_batch(always_batched: None) -> None:
+    def small_only(structures: Sequence[Structure]) -> Answers:
+        if len(structures) > 3:
+            raise MemoryError
+        return exact(structures)
+
+    engine, batch = engine_of(small_only)
+    jobs = moving()
+    single = AseEngine(from_object(SoundPotential))
+    for outcome in engine.run(list(jobs.items())):
+        equal(outcome, single.run(outcome.key, jobs[outcome.key]))
+    assert not engine.batches.given_up
+    assert max(batch.sizes) > 3
+
+
+def test_memory_that_is_short_for_one_structure_costs_only_its_job(always_batched: None) -> None:
+    class Hungry(SoundPotential):
+        def evaluate(self, atoms):  # type: ignore[no-untyped-def]
+            if len(atoms) == 6:
+                raise MemoryError("six are too many")
+            return super().evaluate(atoms)
+
+    def hungry(structures: Sequence[Structure]) -> Answers:
+        calculator = Hungry()
+        return [tuple(calculator.evaluate(s.to_atoms())[:2]) for s in structures]
+
+    engine, _ = engine_of(hungry, Hungry)
+    both = SinglePoints((cluster((29,), size=6), cluster((29,), size=5), cluster((29,), size=6)))
+    outcomes = {o.key: o for o in engine.run([*moving().items(), ("both", both)])}
+    assert len(outcomes) == len(moving()) + 1
+    bad = {key for key, o in outcomes.items() if o.status == ERROR}
+    assert bad == {"relaxation 2", "relaxation 7", "both"}
+    assert outcomes["both"].reason == "out of memory: six are too many"
+
+
+def test_a_job_that_cannot_be_done_does_not_take_the_others_with_it() -> None:
+    engine, _ = engine_of(exact)
+    bad, good = Relaxation(cluster((29,)), "newton"), Relaxation(cluster((29,)))
+    outcomes = {o.key: o for o in engine.run([("bad", bad), ("worse", Probe("path")), ("good", good)])}
+    assert {key: o.status for key, o in outcomes.items()} == {"bad": ERROR, "worse": ERROR, "good": OK}
+    assert "there is no optimizer 'newton'" in outcomes["bad"].reason
+    assert "Traceback" in outcomes["bad"].traceback
+
+
+def test_a_model_without_forces_is_done_at_once(always_batched: None) -> None:
+    def zeros(structures: Sequence[Structure]) -> Answers:
+        return [(0.0, np.zeros((len(s), 3))) for s in structures]
+
+    class Zero(SoundPotential):
+        def evaluate(self, atoms):  # type: ignore[no-untyped-def]
+            values = super().evaluate(atoms)
+            return values._replace(energy=0.0, forces=0.0 * values.forces)
+
+    engine, batch = engine_of(zeros, Zero)
+    jobs = {k: j for k, j in moving().items() if k.startswith("relaxation")}
+    assert {o.values["steps"] for o in engine.run(list(jobs.items()))} == {0}
+    assert sum(batch.sizes) <= len(jobs)

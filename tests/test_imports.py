@@ -54,6 +54,8 @@ def imported(*arguments: str) -> tuple[str, set[str]]:
         (["list", "benchmarks"], "verification.forces_match_energy"),
         (["list", "suites"], "smoke"),
         (["list", "models"], "gfn2-xtb"),
+        (["list", "data"], "s22x5"),
+        (["data", "path"], "data"),
     ],
 )
 def test_help_and_lists_import_no_model_package(arguments: list[str], words: str) -> None:

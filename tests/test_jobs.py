@@ -76,10 +76,16 @@ CHANGED: list[Job] = [
     Relaxation(crystal()),
     Relaxation(crystal(), steps=501),
     Relaxation(crystal(), force_limit=0.02),
+    Relaxation(crystal(), max_step=0.1),
+    Relaxation(crystal(), "fire"),
     Dynamics(crystal()),
     Dynamics(crystal(), seed=1),
     Dynamics(crystal(), temperature=301.0),
     Band(crystal(), crystal()),
+    Band(crystal(), crystal(), crystal()),
+    Band(crystal(), crystal(), relax_ends=False),
+    Band(crystal(), crystal(), ends_limit=0.01),
+    Band(crystal(), crystal(), spring=0.2),
     Band(crystal(), crystal().reordered([1, 0])),
     Band(crystal().reordered([1, 0]), crystal()),
 ]
@@ -160,11 +166,25 @@ def test_a_new_process_gives_the_same_key() -> None:
     [
         (SinglePoints((crystal(), crystal(), crystal())), 3, 3),
         (Probe("repeats", (crystal(), crystal()), {}, 36), 36, 2),
-        (Relaxation(crystal(), steps=70), 70, 1),
-        (Dynamics(crystal(), steps=80), 80, 1),
-        (Band(crystal(), crystal(), images=5, steps=10), 50, 2),
+        (Relaxation(crystal(), steps=70), 71, 1),
+        (Dynamics(crystal(), steps=80), 81, 1),
+        (Band(crystal(), crystal(), images=5, steps=10, ends_steps=20), 3 * 11 + 2 * 21, 2),
+        (Band(crystal(), crystal(), images=5, steps=10, relax_ends=False), 3 * 11 + 2, 2),
+        (Band(crystal(), crystal(), crystal(), images=5, steps=10, relax_ends=False), 3 * 11 + 2, 3),
     ],
 )
 def test_a_job_knows_its_structures_and_its_cost(job: Job, calls: int, count: int) -> None:
     assert job.force_calls == calls
     assert len(structures_of(job)) == count
+
+
+@pytest.mark.parametrize("job", [Relaxation(crystal(), steps=n) for n in (0, 5, 500)] + [Band(crystal(), crystal())])
+def test_what_is_expected_is_at_least_one_evaluation_and_at_most_all(job: Relaxation | Band) -> None:
+    assert 1 <= job.expected_calls <= job.force_calls
+
+
+def test_jobs_that_move_may_share_batches_and_those_that_need_the_calculator_may_not() -> None:
+    one = (crystal(),)
+    assert [j.poolable for j in (SinglePoints(one), Relaxation(*one), Band(crystal(), crystal()))] == [True] * 3
+    alone = (SinglePoints(one, alone=True), SinglePoints(one, ("energy", "stress")), Probe("path", one))
+    assert [j.poolable for j in alone] == [False] * 3

@@ -12,7 +12,7 @@ from ase import Atoms
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.api import Settings, surveyed
+from assay.api import Settings, run, surveyed
 from assay.codec import plain
 from assay.configurations import TOUCHING, VACUUM, radius, symbol
 from assay.errors import AssayError
@@ -203,6 +203,16 @@ def test_the_noise_floor_is_measured(ask: Ask) -> None:
     assert 5e-5 < noisy.noise_energy < 1e-3
     assert 1e-4 < noisy.noise_force < 1e-3
     assert (quiet.noise_energy, quiet.noise_force) == (0.0, 0.0)
+
+
+def test_the_noise_floor_is_measured_only_where_a_benchmark_needs_it(tmp_path: Path) -> None:
+    def noise(*benchmarks: str) -> object:
+        report = run(SoundPotential(), benchmarks=benchmarks, output=tmp_path, workers=0, elements=(29,))
+        return report.result.description["survey"]["noise_energy_eV"]
+
+    assert noise("physicality.diatomics") is None
+    assert noise("physicality.diatomics", "verification.net_force_zero") == 0.0
+    assert noise("physicality.diatomics") == 0.0, "what the store knows is not forgotten"
 
 
 def test_the_question_for_the_noise_floor_names_its_structures(ask: Ask) -> None:

@@ -26,7 +26,7 @@ from assay.sabotage import BROKEN, SOUND
 
 DOCS = Path(__file__).resolve().parent.parent
 OUTPUT = DOCS / "benchmarks"
-COMMANDS = ("", "run", "check", "score", "list")
+COMMANDS = ("", "run", "check", "score", "list", "data")
 LABELS = r"(Protocol|Reference|Cite): "
 
 
@@ -74,7 +74,7 @@ def metric_text(metric: Metric) -> str:
     unit = "" if metric.unit == "1" else f" ({metric.unit})"
     if metric.threshold is None:
         return f"`{metric.name}`{unit}, reported"
-    wanted = f"up to {metric.threshold:g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:g}"
+    wanted = f"up to {metric.threshold:.3g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:g}"
     return f"`{metric.name}`{unit}, {wanted}"
 
 
@@ -110,8 +110,13 @@ def index(known: dict[str, type[Benchmark]]) -> str:
         for name, kind in known.items()
         if is_check(name)
     )
-    others = "".join(
-        f"| [`{name}`]({name}.md) | {first_sentence(kind)} |\n" for name, kind in known.items() if not is_check(name)
+    physicality, molecules = (
+        "".join(
+            f"| [`{name}`]({name}.md) | {first_sentence(kind)} |\n"
+            for name, kind in known.items()
+            if name.startswith(f"{category}.")
+        )
+        for category in ("physicality", "molecules")
     )
     return f"""# The benchmarks
 
@@ -131,7 +136,14 @@ These have scores and no verdict; [Physicality](../physicality.md) has the commo
 
 | benchmark | what it is about |
 |---|---|
-{others}"""
+{physicality}
+## Molecules
+
+These compare with reference data; [Molecules](../molecules.md) has the common rules.
+
+| benchmark | what it is about |
+|---|---|
+{molecules}"""
 
 
 def readme_rows(known: dict[str, type[Benchmark]]) -> list[str]:

@@ -46,21 +46,21 @@ def tolerance_phrases() -> list[str]:
 def concept_phrases() -> list[str]:
     """What docs/concepts.md says about deadlines, bundles and batches, with small numbers as words."""
     from assay import runner
-    from assay.engines import batched
+    from assay.engines import batches, tempo
     from assay.executors import DIED, HUNG
 
-    sizes = [str(size) for size in batched.LADDER[1:]]
+    sizes = [str(size) for size in tempo.LADDER[1:]]
     return [
         f"{runner.TIMEOUT:g} s (`--timeout`)",
-        f"plus {WORDS[round(runner.PATIENCE)]} times what the bundle should take",
+        f"plus {WORDS[round(runner.PATIENCE)]} times the most that the bundle may take",
         f"{WORDS[runner.GIVE_UP[HUNG]]} workers in a row hang, or {runner.GIVE_UP[DIED]} die",
         f"into {WORDS[runner.BUNDLES]} bundles or more",
         f"of {runner.BUNDLE_SECONDS:g} s at least and {runner.LONGEST_BUNDLE:g} s at most",
         f"{', '.join(sizes[:-1])} and {sizes[-1]} atoms",
-        f"below {100 * batched.GAIN:g} %",
-        f"{100 * batched.MEMORY_SHARE:g} % of the free memory",
-        f"{WORDS[batched.SPOT_CHECKS]} structures of the first batch",
-        f"{WORDS[batched.GIVE_UP]} structures that the calculator answers and the batch does not",
+        f"below {100 * tempo.GAIN:g} %",
+        f"{100 * tempo.MEMORY_SHARE:g} % of the free memory",
+        f"{WORDS[batches.SPOT_CHECKS]} structures of the first batch",
+        f"{WORDS[batches.GIVE_UP]} structures that the calculator answers and the batch does not",
     ]
 
 
@@ -96,6 +96,24 @@ def physicality_phrases() -> list[str]:
     ]
 
 
+def molecule_phrases() -> list[str]:
+    """What docs/molecules.md says about limits and protocols."""
+    from assay.benchmarks.molecules import _displaced, _records, reactivity_neb, reference_geometry
+
+    rest, band = reference_geometry.ReferenceGeometry(), reactivity_neb.ReactivityNeb()
+    low, high = reference_geometry.STIFFNESS_RANGE
+    return [
+        f"minimisations to {rest.force_limit:g} eV/Å",
+        f"moved by {_displaced.RMSD:g} Å",
+        f"a factor of {reference_geometry.STRAIN_FACTOR:g} of the reference",
+        f"from {reference_geometry.JOLTS} random jolts of {reference_geometry.JOLT:g} Å",
+        f"between {low:g} and {high:g} eV/Å²",
+        f"A band of {band.images} images",
+        f"to {band.force_limit:g} eV/Å with a climbing image",
+        f"the same to {exponent(_records.SAME_ENERGY)} eV",
+    ]
+
+
 def exponent(value: float) -> str:
     """A power of ten as people write it: 1e-4, not 0.0001."""
     mantissa, _, power = f"{value:.0e}".partition("e")
@@ -106,4 +124,5 @@ PHRASES: dict[str, Callable[[], list[str]]] = {
     "verification.md": tolerance_phrases,
     "concepts.md": concept_phrases,
     "physicality.md": physicality_phrases,
+    "molecules.md": molecule_phrases,
 }

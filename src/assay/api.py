@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.data.source import DataSource, open_data
 from assay.errors import AssayError
 from assay.executors import open_executor
 from assay.model import Model, load_model
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run, as opposed to what. `workers=0` stays in this process; `elements` are atomic numbers."""
+    """How to run, as opposed to what. `workers=0` stays in this process; `elements` are atomic numbers.
+
+    `data` are folders of reference data or names from `assay list data`, which stand in for the embedded sets.
+    """
 
     workers: int | None = None
     timeout: float = TIMEOUT
@@ -36,6 +40,7 @@ class Settings:
     all_species: bool = False
     elements: tuple[int, ...] | None = None
     device: str | None = None
+    data: tuple[str, ...] = ()
     progress: Progress = silent
 
 
@@ -121,19 +126,21 @@ def run(
         settings: fields of `Settings`.
     """
     chosen = _settings(settings)
-    loaded, wanted = load_model(model, chosen.device), choose_suite(suite, tuple(benchmarks))
-    with _session(loaded, output, chosen) as runner:
-        plan = _prepare(runner, wanted, chosen)
+    wanted, data = choose_suite(suite, tuple(benchmarks)), open_data(chosen.data)
+    with _session(load_model(model, chosen.device), output, chosen) as runner:
+        plan = _prepare(runner, wanted, chosen, data)
         write_plan(plan, runner, partial=chosen.limit is not None)
         runner.complete(plan.jobs.values(), "benchmarks")
-        return Report(read_results(runner.store, wanted), wanted, _kept(output, runner), runner.gave_up)
+        result = read_results(runner.store, wanted)
+        said = replace(result, warnings=(*data.remarks, *result.warnings))
+        return Report(said, wanted, _kept(output, runner), runner.gave_up)
 
 
 def dry_run(model: object, suite: str, benchmarks: Sequence[str], output: str | Path, settings: Settings) -> Plan:
     """What a run would compute. The model is surveyed, which takes seconds; no benchmark is run."""
-    loaded, wanted = load_model(model, settings.device), choose_suite(suite, tuple(benchmarks))
-    with _session(loaded, output, settings) as runner:
-        return _prepare(runner, wanted, settings)
+    wanted, data = choose_suite(suite, tuple(benchmarks)), open_data(settings.data)
+    with _session(load_model(model, settings.device), output, settings) as runner:
+        return _prepare(runner, wanted, settings, data)
 
 
 def surveyed(model: object, output: str | Path, settings: Settings) -> Survey:
@@ -148,12 +155,16 @@ def _settings(given: dict[str, Any]) -> Settings:
         raise AssayError(
             f"there is no setting '{sorted(unknown)[0]}'; there are {', '.join(Settings.__dataclass_fields__)}"
         )
+    if "data" in given:
+        places = given["data"]
+        given = {**given, "data": tuple(map(str, [places] if isinstance(places, str | Path) else places))}
     return replace(Settings(), **given)
 
 
-def _prepare(runner: Runner, suite: Suite, settings: Settings) -> Plan:
-    survey = make_survey(runner, settings.all_species, settings.elements)
-    return make_plan(suite.build(), survey, runner, settings.limit)
+def _prepare(runner: Runner, suite: Suite, settings: Settings, data: DataSource) -> Plan:
+    noise = any(benchmark.needs_noise for benchmark in suite.build())
+    survey = make_survey(runner, settings.all_species, settings.elements, noise)
+    return make_plan(suite.build(), survey, runner, settings.limit, data)
 
 
 @contextmanager

@@ -6,11 +6,12 @@ import importlib
 import importlib.metadata
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.codec import Data
+from assay.data.source import DataSource
 from assay.errors import AssayError
 from assay.jobs import Job
 from assay.naming import did_you_mean
@@ -87,10 +88,11 @@ class MetricValue:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a benchmark may look at when it makes its cases: the model's claims as surveyed, and the run's settings."""
+    """What a benchmark may look at when it makes its cases: the model's claims as surveyed, the settings, the data."""
 
     survey: Survey
     limit: int | None = None
+    data: DataSource = field(default_factory=DataSource)
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ class Benchmark:
     version: ClassVar[int] = 1
     metrics: ClassVar[tuple[Metric, ...]] = ()
     catches: ClassVar[tuple[str, ...]] = ()
+    needs_noise: ClassVar[bool] = True
+    """False where cases and limits do not depend on how well the model repeats itself, which takes long to find out."""
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """The cases for this model. Needs no calculator."""
@@ -109,6 +113,10 @@ class Benchmark:
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """What the outcomes of a case's jobs say. Sees the context of the case, never the model."""
         raise AssayError(f"benchmark '{self.name}' observes nothing; give it a method 'observe'")
+
+    def null_observation(self, case: Case) -> Observation | None:
+        """What the thresholds say about a model of constant energy and no forces; None where that is no question."""
+        return None
 
     def measure(self, observations: Sequence[Observation]) -> list[MetricValue]:
         """Metrics over all cases: the mean of each value, scored case by case against the threshold."""
@@ -143,6 +151,19 @@ def mean_metric(metric: Metric, observations: Sequence[Observation]) -> MetricVa
     """The mean of a metric over the cases that have it; a failed case has no value but scores 0."""
     values = [o.values[metric.name] for o in observations if o.status == OK and metric.name in o.values]
     return metric_value(metric, observations, *mean_score(values))
+
+
+NULL = "null"
+"""Where the context of a case keeps what a model of constant energy and no forces would get."""
+
+
+def with_null(benchmark: Benchmark, case: Case) -> Case:
+    """The case with the values and score of the null model beside its references, so that scoring needs no data."""
+    seen = benchmark.null_observation(case) if case.jobs else None
+    if seen is None:
+        return case
+    null = {"status": seen.status, "values": dict(seen.values), "score": benchmark.case_score(seen)}
+    return replace(case, context={**case.context, NULL: null})
 
 
 def ended_early(case: Case, outcomes: Mapping[str, Outcome]) -> Observation | None:

@@ -81,6 +81,7 @@ def _parser() -> Parser:
     _add_check(commands)
     _add_score(commands)
     _add_list(commands)
+    _add_data(commands)
     return parser
 
 
@@ -99,6 +100,10 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "-b", "--benchmark", action="append", default=[], help="only this benchmark or category; repeatable"
     )
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="DIR|NAME",
+        help="reference data instead of the embedded: a folder of yours or a name from 'assay list data'; repeatable",
+    )  # fmt: skip
     _add_running(parser)
 
 
@@ -142,9 +147,21 @@ def _add_score(commands: argparse._SubParsersAction) -> None:
 
 
 def _add_list(commands: argparse._SubParsersAction) -> None:
-    parser = _command(commands, "list", "list models, benchmarks or suites", list_things)
-    parser.add_argument("what", choices=("models", "benchmarks", "suites"))
+    parser = _command(commands, "list", "list models, benchmarks, suites or data", list_things)
+    parser.add_argument("what", choices=("models", "benchmarks", "suites", "data"))
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
+
+
+def _add_data(commands: argparse._SubParsersAction) -> None:
+    parser = _command(commands, "data", "fetch published data sets, check them, say where they are", fetch_data)
+    verbs = parser.add_subparsers(metavar="VERB", required=True, title="verbs", parser_class=Parser)
+    fetch = _command(verbs, "fetch", "download data sets by their names in 'assay list data'", fetch_data)
+    fetch.add_argument("names", nargs="+", metavar="NAME")
+    fetch.add_argument("--revision", default="", metavar="SHA", help="commit of a repository that has no pinned one")
+    verify = _command(verbs, "verify", "compare fetched data with its checksums (default: all)", verify_data)
+    verify.add_argument("names", nargs="*", metavar="NAME")
+    path = _command(verbs, "path", "print where fetched data is, or the file of one set", data_path)
+    path.add_argument("name", nargs="?", metavar="NAME")
 
 
 def _positive(text: str) -> int:
@@ -259,6 +276,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         options.all_species,
         _elements(options.elements),
         options.device,
+        tuple(getattr(options, "data", ())),
     )
 
 
@@ -342,6 +360,41 @@ def list_things(options: argparse.Namespace) -> int:
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
         print(f"{row['name']!s:{width}}  {row['line']}")
+    return DONE
+
+
+def fetch_data(options: argparse.Namespace) -> int:
+    """`assay data fetch`: published sets into the cache."""
+    from assay.data.official import fetch_official, find_official
+    from assay.report.download import download_bar
+
+    for name in options.names:
+        find_official(name)  # a wrong name is said before anything is downloaded
+    for name in options.names:
+        with download_bar(name, enabled=sys.stderr.isatty()) as progress:
+            print(fetch_official(name, options.revision, progress))
+    return DONE
+
+
+def verify_data(options: argparse.Namespace) -> int:
+    """`assay data verify`: fetched sets against their checksums; exit 1 if one is damaged."""
+    from assay.data.official import find_official, official
+
+    names = options.names or [name for name, entry in official().items() if entry.here]
+    states = {name: find_official(name).damage() for name in names}
+    for name, damage in states.items():
+        print(f"{name} {damage or 'is whole'}")
+    if not names:
+        print("assay: nothing has been fetched yet; 'assay list data' shows what there is", file=sys.stderr)
+    return CHECK_FAILED if any(states.values()) else DONE
+
+
+def data_path(options: argparse.Namespace) -> int:
+    """`assay data path`: the folder of fetched data, or the file of one set."""
+    from assay.data.fetch import place
+    from assay.data.official import find_official
+
+    print(place(find_official(options.name).download.file) if options.name else place(""))
     return DONE
 
 

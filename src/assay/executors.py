@@ -63,7 +63,7 @@ class InProcess:
     """Runs in this process: no deadline and no protection, but any object will do as a model."""
 
     def __init__(self, model: Model, store: Store) -> None:
-        self.engines, self.store = Engines(model), store
+        self.engines, self.store = Engines(model, store.folder), store
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
         """One bundle after another."""

@@ -9,11 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from assay.codec import Data
 from assay.structure import Structure
+
+USUAL_STEPS = 60
+"""Steps of a minimisation that an estimate of time counts with; a deadline allows for the most that there may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,11 @@ class SinglePoints:
         return len(self.structures)
 
     @property
+    def expected_calls(self) -> int:
+        """The same, since all of them are made."""
+        return self.force_calls
+
+    @property
     def poolable(self) -> bool:
         """True when the structures may share a batch with those of other jobs."""
         return not self.alone and "stress" not in self.properties
@@ -50,26 +59,55 @@ class Probe:
     structures: tuple[Structure, ...] = ()
     settings: Data = field(default_factory=dict)
     force_calls: int = 1
+    poolable: ClassVar[bool] = False
+
+    @property
+    def expected_calls(self) -> int:
+        """What the benchmark said that it costs."""
+        return self.force_calls
 
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """Minimise the energy from a structure until the largest force is below `force_limit` (eV/Å)."""
+    """Minimise the energy from a structure until the largest force on an atom is below `force_limit` (eV/Å).
+
+    `optimizer` is "bfgs", "fire" or "fire-bfgs"; no step moves an atom by more than `max_step` (Å). The cell stays.
+    """
 
     structure: Structure
     optimizer: str = "bfgs"
     force_limit: float = 0.01
     steps: int = 500
+    max_step: float = 0.2
+    poolable: ClassVar[bool] = True
 
     @property
     def force_calls(self) -> int:
-        """The most evaluations the minimisation may take."""
-        return self.steps
+        """The most evaluations that the minimisation may take."""
+        return self.steps + 1
+
+    @property
+    def expected_calls(self) -> int:
+        """What a small molecule takes."""
+        return min(self.force_calls, USUAL_STEPS)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A quantity (Å) that is followed during a run: the `distance` of two atoms, or how far a `plane` is from flat."""
+
+    kind: str
+    atoms: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Dynamics:
-    """Molecular dynamics: `steps` of `timestep` (fs) in an ensemble, a frame every `interval` steps."""
+    """Molecular dynamics: `steps` of `timestep` (fs), a frame every `interval` steps and one at the start.
+
+    `ensemble` is "nve", "nvt" (Langevin with `friction` in 1/ps) or "npt" (the same, with another volume tried every
+    `volume_interval` steps at `pressure` in bar). With `until_error` (Å) the run ends as soon as the standard errors of
+    all that is in `watch` are below it.
+    """
 
     structure: Structure
     ensemble: str = "nvt"
@@ -78,27 +116,59 @@ class Dynamics:
     steps: int = 1000
     interval: int = 10
     seed: int = 0
+    friction: float = 2.0
+    pressure: float = 1.01325
+    volume_interval: int = 25
+    watch: tuple[Watch, ...] = ()
+    until_error: float | None = None
+    poolable: ClassVar[bool] = True
 
     @property
     def force_calls(self) -> int:
-        """One evaluation a step."""
-        return self.steps
+        """One evaluation a step, one at the start, and one for each other volume that is tried."""
+        return 1 + self.steps + (self.steps // self.volume_interval if self.ensemble == "npt" else 0)
+
+    @property
+    def expected_calls(self) -> int:
+        """The same, since all steps are made."""
+        return self.force_calls
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """The minimum-energy path between two structures by a nudged elastic band."""
+    """The minimum-energy path between two structures by a nudged elastic band with a climbing image.
+
+    `start` and `end` list the same atoms in the same order. Both are first relaxed to `ends_limit` (eV/Å) in at most
+    `ends_steps`, unless `relax_ends` is false. The band of `images` structures, ends included, starts on a path by
+    image-dependent pair potentials, which passes by `through` if that is given. It moves until the largest force on an
+    atom is below `climb_below`; from then on the highest image climbs, until it is below `force_limit` (eV/Å). `spring`
+    is in eV/Å².
+    """
 
     start: Structure
     end: Structure
-    images: int = 7
+    through: Structure | None = None
+    images: int = 9
     force_limit: float = 0.05
     steps: int = 500
+    relax_ends: bool = True
+    ends_limit: float = 0.02
+    ends_steps: int = 200
+    spring: float = 0.1
+    climb_below: float = 0.5
+    optimizer: str = "fire-bfgs"
+    max_step: float = 0.2
+    poolable: ClassVar[bool] = True
 
     @property
     def force_calls(self) -> int:
-        """The most evaluations the band may take."""
-        return self.images * self.steps
+        """The most evaluations that the band may take, those of its ends included."""
+        return (self.images - 2) * (self.steps + 1) + 2 * (1 + self.ends_steps * self.relax_ends)
+
+    @property
+    def expected_calls(self) -> int:
+        """What a band between two small molecules takes."""
+        return min(self.force_calls, self.images * USUAL_STEPS)
 
 
 Job = SinglePoints | Probe | Relaxation | Dynamics | Band
@@ -110,7 +180,7 @@ def structures_of(job: Job) -> tuple[Structure, ...]:
         case SinglePoints() | Probe():
             return job.structures
         case Band():
-            return (job.start, job.end)
+            return (job.start, job.end, *([job.through] if job.through is not None else []))
         case _:
             return (job.structure,)
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.codec import Data
-from assay.errors import ModelFailure
+from assay.errors import AssayError, ModelFailure
 from assay.structure import Floats
+
+if TYPE_CHECKING:
+    from assay.trajectory import Trajectory
 
 OK, FAILED, UNSUPPORTED, ERROR = "ok", "failed", "unsupported", "error"
 
@@ -41,10 +46,20 @@ class Outcome:
     reason: str = ""
     traceback: str = ""
     provenance: Data = field(default_factory=dict)
+    folder: Path | None = field(default=None, compare=False)
+    """The folder of the store that it was read from, where its trajectory lies if it has one."""
 
     def as_dict(self) -> dict[str, object]:
         """Plain data for one line of the store."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "folder"}
+
+    def trajectory(self) -> Trajectory:
+        """The frames of a `Dynamics` job, read from disk piece by piece."""
+        from assay.trajectory import Trajectory, trajectory_path
+
+        if self.folder is None:
+            raise AssayError(f"the trajectory of job '{self.key}' is not in a results folder; run the job again")
+        return Trajectory(trajectory_path(self.folder, self.key))
 
     def points(self) -> list[Point]:
         """The results of a `SinglePoints` job, one for each structure."""

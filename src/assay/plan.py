@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.benchmark import Benchmark, Case, Scope
+from assay.benchmark import Benchmark, Case, Scope, with_null
+from assay.data.source import DataSource
 from assay.jobs import Job
 from assay.runner import Runner
 from assay.store import Stamp
@@ -32,19 +33,25 @@ class Plan:
 
     @property
     def force_calls(self) -> int:
-        """Evaluations still to be made."""
-        return sum(job.force_calls for job in self.missing.values())
+        """Evaluations that are expected to be still made; minimisations may need more or fewer."""
+        return sum(job.expected_calls for job in self.missing.values())
 
 
-def make_plan(benchmarks: Sequence[Benchmark], survey: Survey, runner: Runner, limit: int | None = None) -> Plan:
+def make_plan(
+    benchmarks: Sequence[Benchmark],
+    survey: Survey,
+    runner: Runner,
+    limit: int | None = None,
+    data: DataSource | None = None,
+) -> Plan:
     """Make all cases, merge equal jobs, and leave out what the store already has."""
-    scope = Scope(survey, limit)
-    cases = {b.name: list(b.cases(scope)) for b in benchmarks}
+    scope = Scope(survey, limit, data or DataSource())
+    cases = {b.name: [with_null(b, case) for case in b.cases(scope)] for b in benchmarks}
     wanted = [job for group in cases.values() for case in group for job in case.jobs.values()]
     jobs = {runner.key(job): job for job in wanted}
     versions = {b.name: b.version for b in benchmarks}
     missing = runner.missing(jobs.values())
-    seconds = sum(runner.seconds_per_call(job) * job.force_calls for job in missing.values())
+    seconds = sum(runner.seconds(job) for job in missing.values())
     return Plan(cases, versions, jobs, len(wanted), missing, survey, seconds)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.benchmark import Benchmark, Case, MetricValue, Observation
+from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation
 from assay.benchmarks.verification._check import Check, Verdict
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.score import combine, mean_score
@@ -30,6 +30,18 @@ class BenchmarkResult:
     case_scores: Sequence[float | None]
     verdict: Verdict | None = None
     missing: int = 0
+    null_score: float | None = None
+    """What constant energy and no forces would score by the thresholds, over the cases that count."""
+
+    data: Sequence[Mapping[str, str]] = ()
+    """The data sets behind the cases: name, level, lane and sha256 of each."""
+
+    @property
+    def skill(self) -> float | None:
+        """The part of the way from the null model to perfection: 0 where nothing is known, 1 where all is right."""
+        if self.score is None or self.null_score is None or self.null_score >= 1.0:
+            return None
+        return (self.score - self.null_score) / (1.0 - self.null_score)
 
     @property
     def category(self) -> str:
@@ -114,7 +126,22 @@ def _result(
         scores,
         benchmark.verdict(observations) if isinstance(benchmark, Check) else None,
         sum(1 for o in observations if o.reason == NOT_RUN),
+        _null_score([case for case, _ in rows], scores),
+        _data_sets([case for case, _ in rows]),
     )
+
+
+def _null_score(cases: Sequence[Case], scores: Sequence[float | None]) -> float | None:
+    """The mean score of the null model over the cases that count."""
+    counted = [case.context.get(NULL) for case, score in zip(cases, scores, strict=True) if score is not None]
+    known = [null["score"] for null in counted if null is not None and null["score"] is not None]
+    return mean_score(known)[0]
+
+
+def _data_sets(cases: Sequence[Case]) -> list[Mapping[str, str]]:
+    """The data sets that cases name, each once, in their order."""
+    found = [case.context["data"] for case in cases if "data" in case.context]
+    return list({str(sorted(data.items())): data for data in found}.values())
 
 
 def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: dict[str, Outcome]) -> Observation:

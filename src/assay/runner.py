@@ -22,6 +22,9 @@ BUNDLES = 16
 LONGEST_BUNDLE = 30.0
 """Much work is cut into this many bundles or more, of this many seconds at most: what a lost worker can cost."""
 
+IN_STEP = 16
+"""So many relaxations and bands travel together at least, where the model has batches: each round is one batch."""
+
 GIVE_UP = {HUNG: 4, DIED: 40}
 """So many workers lost in a row in the same way, with no job finished in between, and the rest is left for another day:
 a model that hangs costs a deadline each time, one that dies only a moment."""
@@ -67,7 +70,7 @@ class Runner:
     def complete(self, jobs: Iterable[Job], what: str, deadline: float | None = None) -> None:
         """Run what is missing. Afterwards `known` has an outcome for each job, unless too many workers were lost."""
         missing = self.missing(jobs)
-        total = sum(job.force_calls for job in missing.values())
+        total = sum(job.expected_calls for job in missing.values())
         done = 0
         waiting = list(self._bundles(missing, deadline))
         while waiting and not self.gave_up:
@@ -86,14 +89,14 @@ class Runner:
 
         Jobs that may share batches stay side by side, large structures first, whatever benchmark they are of.
         """
-        ordered = sorted(missing.items(), key=lambda item: (-self._atoms(item[1]), -item[1].force_calls))
+        ordered = sorted(missing.items(), key=lambda item: (-self._atoms(item[1]), -item[1].expected_calls))
         enough = self._bundle_seconds(ordered)
         current: list[Keyed] = []
         seconds = 0.0
         for item in ordered:
             more = self._expected([item])
             full = len(current) >= BUNDLE_JOBS and not self._pooled(item[1])
-            if current and (full or seconds + more > enough):
+            if current and (full or seconds + more > enough) and not self._in_step(current):
                 yield self._bundle(current, deadline)
                 current, seconds = [], 0.0
             current.append(item)
@@ -113,19 +116,28 @@ class Runner:
         return Bundle(tuple(jobs), deadline or allowed)
 
     def _seconds(self, jobs: Iterable[Keyed]) -> float:
-        """The time that jobs take one structure after another, which is what a deadline must allow for."""
+        """The most time that jobs take one structure after another, which is what a deadline must allow for."""
         return self.pace * sum(job.force_calls for _, job in jobs)
 
     def _expected(self, jobs: Iterable[Keyed]) -> float:
         """The time that jobs take where those that can share batches do."""
-        return sum(self.seconds_per_call(job) * job.force_calls for _, job in jobs)
+        return sum(self.seconds(job) for _, job in jobs)
+
+    def seconds(self, job: Job) -> float:
+        """The expected time of a job, on one core."""
+        return self.seconds_per_call(job) * job.expected_calls
 
     def seconds_per_call(self, job: Job) -> float:
         """The expected time of one evaluation of a job."""
         return self.batched_pace if self._pooled(job) and self.batched_pace is not None else self.pace
 
     def _pooled(self, job: Job) -> bool:
-        return self.model.build_batch is not None and isinstance(job, SinglePoints) and job.poolable
+        return self.model.build_batch is not None and job.poolable
+
+    def _in_step(self, jobs: Sequence[Keyed]) -> bool:
+        """True for a few jobs that move side by side: one more makes their batches larger, the wait hardly longer."""
+        moving = [job for _, job in jobs if self._pooled(job) and not isinstance(job, SinglePoints)]
+        return 0 < len(moving) < IN_STEP
 
     def _atoms(self, job: Job) -> int:
         """The largest structure of a job that may share batches; 0 for other jobs."""
@@ -167,5 +179,5 @@ class Runner:
 
 
 def _calls(bundle: Bundle) -> int:
-    """Evaluations that the jobs of a bundle ask for."""
-    return sum(job.force_calls for _, job in bundle.jobs)
+    """Evaluations that the jobs of a bundle are expected to take."""
+    return sum(job.expected_calls for _, job in bundle.jobs)

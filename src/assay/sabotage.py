@@ -27,7 +27,8 @@ from assay.structure import Structure
 class Sabotage:
     """A broken model: its name, its bug in one sentence, how to build it, and who must catch it.
 
-    `caught_by` holds names without their category: of verification checks, and of benchmarks of physicality.
+    `caught_by` holds names without their category: of verification checks, and of benchmarks of physicality and of
+    molecules; the latter are tried on data of the sound potential itself (`assay.sound_data`).
     """
 
     name: str
@@ -73,6 +74,8 @@ class _Scaled(_CuAu):
 
 
 _KCAL = units.mol / units.kcal  # kcal/mol in one eV
+_ENERGIES = "noncovalent_interactions dihedral_scan conformer_selection tautomers reactivity_tst"
+_MOLECULES = f"{_ENERGIES} reference_geometry reactivity_neb"
 for _name, _factors, _check, _what in (
     ("zero_force", (1, 0, 1), "forces_match_energy", "Forces are zero everywhere while the energy is right."),
     ("constant_energy", (0, 1, 1), "forces_match_energy", "The energy never changes while the forces are right."),
@@ -81,12 +84,12 @@ for _name, _factors, _check, _what in (
     ("wrong_sign_forces", (1, -1, 1), "forces_match_energy", "Forces are plus the gradient of the energy."),
     ("wrong_stress_sign", (1, 1, -1), "stress_matches_energy", "The stress has the sign of a pressure."),
     ("mixed_units", (_KCAL, 1, 1), "forces_match_energy", "The energy comes in kcal/mol, the forces in eV/Å."),
-    ("wrong_units", (_KCAL,) * 3, "", "Energy and forces come in kcal/mol and kcal/mol/Å."),
-    ("too_stiff", (3,) * 3, "", "Energy and forces are three times too large: sound code, wrong physics."),
-    ("too_soft", (1 / 3,) * 3, "", "Energy and forces are three times too small: sound code, wrong physics."),
+    ("wrong_units", (_KCAL,) * 3, _MOLECULES, "Energy and forces come in kcal/mol and kcal/mol/Å."),
+    ("too_stiff", (3,) * 3, _MOLECULES, "Energy and forces are three times too large: sound code, wrong physics."),
+    ("too_soft", (1 / 3,) * 3, _MOLECULES, "Energy and forces are three times too small: sound code, wrong physics."),
 ):
     # Pickle finds these classes by name through the module's __getattr__.
-    _bug(_what, *filter(None, [_check]))(type(_name, (_Scaled,), {"factors": _factors, "__module__": __name__}))
+    _bug(_what, *_check.split())(type(_name, (_Scaled,), {"factors": _factors, "__module__": __name__}))
 
 
 @_bug("The stress has its yz and xy components swapped.", "stress_matches_energy")
@@ -110,6 +113,13 @@ class Noise(_CuAu):
 @_bug("Energy and forces carry noise of 1e-7 eV and 1e-6 eV/Å, new at every call.", "deterministic")
 class TinyNoise(Noise):
     sizes = (1e-7, 1e-6)
+
+
+@_bug("Energy and forces are random, of 10 eV and 10 eV/Å, new at every call.", "deterministic", *_MOLECULES.split())
+class PureNoise(_CuAu):
+    def evaluate(self, atoms: Atoms) -> Values:
+        noise = 10.0 * np.random.default_rng().standard_normal((len(atoms) + 1, 3))
+        return super().evaluate(atoms)._replace(energy=float(noise[-1, 0]), forces=noise[:-1])
 
 
 @_bug("Forces have a small part that is no gradient of any energy.", "forces_match_energy", "forces_conservative")

@@ -72,7 +72,7 @@ class Store:
         for path in sorted((self.folder / "outcomes").glob("*.jsonl")):
             for number, line in enumerate(path.read_bytes().splitlines(), start=1):
                 try:
-                    outcome = Outcome(**codec.loads(line.decode("utf-8")))
+                    outcome = Outcome(**{**codec.loads(line.decode("utf-8")), "folder": self.folder})
                     if not (isinstance(outcome.key, str) and isinstance(outcome.provenance, Mapping)):
                         raise TypeError("not an outcome")
                     yield outcome

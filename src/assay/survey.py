@@ -68,6 +68,8 @@ class Survey:
     """Precision and device as found in the running calculator."""
 
     contact_error: str = ""
+    noise_known: bool = False
+    """False as long as no benchmark needed to know how well the model repeats itself."""
 
     @property
     def species(self) -> tuple[int, ...]:
@@ -142,8 +144,8 @@ class Survey:
             "pbc": list(self.pbc),
             "stress": self.stress,
             "precision": self.precision,
-            "noise_energy_eV": self.noise_energy,
-            "noise_force_eV_per_A": self.noise_force,
+            "noise_energy_eV": self.noise_energy if self.noise_known else None,
+            "noise_force_eV_per_A": self.noise_force if self.noise_known else None,
             "seconds_per_call": self.seconds_per_call,
             "seconds_per_batched_call": self.seconds_per_batched_call,
             "used": dict(self.used),
@@ -155,15 +157,20 @@ def _symbols(numbers: Sequence[int]) -> str:
     return " ".join(symbol(z) for z in numbers)
 
 
-def make_survey(runner: Runner, all_species: bool = False, elements: Sequence[int] | None = None) -> Survey:
-    """Ask the model, in four waves: is it there, which elements, at what spacing, how repeatable."""
+def make_survey(
+    runner: Runner, all_species: bool = False, elements: Sequence[int] | None = None, noise: bool = True
+) -> Survey:
+    """Ask the model, in four waves: is it there, which elements, at what spacing, how repeatable.
+
+    The last wave is left out where no benchmark asks for the `noise` floor, unless the store has the answer already.
+    """
     card = runner.model.card
     survey = make_contact(runner, replace(card, elements=tuple(elements)) if elements else card)
     if survey.contact_error:
         return survey
     survey = _elements(runner, survey)
     survey = _spacings(runner, survey, all_species)
-    return _noise(runner, survey)
+    return _noise(runner, survey, noise)
 
 
 def contact_job(card: ModelCard) -> Probe:
@@ -192,12 +199,14 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
     if claims is not None and card.elements is None:
         card = claims_card(card.name, claims)
     batched, used = outcome.values.get("seconds_per_batched_call"), outcome.values.get("used")
+    found = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
     runner.batched_pace = max(float(batched), 1e-5) if isinstance(batched, float) else None
     return Survey(
         card,
         stress=bool(outcome.values["stress"]),
         seconds_per_batched_call=runner.batched_pace,
-        used={str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {},
+        used=found,
+        precision=found.get("precision") or "float64",
     )
 
 
@@ -342,9 +351,9 @@ def subject_labels(survey: Survey) -> list[str]:
     return [label for label, _ in survey.clusters()] + crystals
 
 
-def _noise(runner: Runner, survey: Survey) -> Survey:
+def _noise(runner: Runner, survey: Survey, wanted: bool) -> Survey:
     job = repeats_job(survey)
-    if job is None:
+    if job is None or not (wanted or runner.key(job) in runner.known):
         return survey
     runner.complete([job], "noise floor")
     outcome = runner.known.get(runner.key(job))
@@ -354,7 +363,8 @@ def _noise(runner: Runner, survey: Survey) -> Survey:
     single = bool(outcome.values["single_precision"]) or survey.used.get("precision") == "float32"
     energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))
     force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))
-    return replace(survey, noise_energy=energy, noise_force=force, precision="float32" if single else "float64")
+    precision = "float32" if single else "float64"
+    return replace(survey, noise_energy=energy, noise_force=force, precision=precision, noise_known=True)
 
 
 def touching(first: int, second: int, survey: Survey) -> float:

@@ -10,19 +10,13 @@ import hashlib
 import importlib.util
 import os
 import re
-import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
+from assay.archives import opened
+from assay.cache import cache_folder, file_sha256, writing
 from assay.errors import AssayError
-
-if TYPE_CHECKING:
-    import tarfile
-    import zipfile
 
 LIMIT = 2**30
 """Largest file (bytes) that is read out of an archive."""
@@ -63,19 +57,11 @@ class PackagedFile:
         return f"{self.package}=={self.version}"
 
 
-def cache_folder() -> Path:
-    """Where fetched files are kept: `$ASSAY_CACHE`, else `assay` in the user's cache folder."""
-    if own := os.environ.get("ASSAY_CACHE"):
-        return Path(own).expanduser()
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "assay"
-
-
 def cached(file: PackagedFile) -> Path | None:
     """The file in the cache if it is there and undamaged."""
     path = _place(file)
     try:
-        return path if _sha256(path) == file.sha256 else None
+        return path if file_sha256(path) == file.sha256 else None
     except OSError:
         return None
 
@@ -84,30 +70,13 @@ def fetch(file: PackagedFile) -> Path:
     """The file in the cache, downloaded first if it is not there or is damaged."""
     if (found := cached(file)) is not None:
         return found
-    with _writing(cache_folder()):
+    with writing(cache_folder()):
         _store(file, _place(file))
     return _place(file)
 
 
 def _place(file: PackagedFile) -> Path:
     return cache_folder() / "weights" / file.sha256[:16] / file.name
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Turn a full or unwritable disk into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise AssayError(
-            f"the cache '{folder}' cannot be written ({reason}); set ASSAY_CACHE to a folder with room for it"
-        ) from error
 
 
 def _store(file: PackagedFile, place: Path) -> None:
@@ -144,7 +113,7 @@ def _download(file: PackagedFile, scratch: Path) -> Path:
     if done.returncode:
         raise AssayError(_complaint(file, done.stderr))
     archives = list(folder.iterdir())
-    if len(archives) != 1 or _sha256(archives[0]) != file.archive_sha256:
+    if len(archives) != 1 or file_sha256(archives[0]) != file.archive_sha256:
         raise AssayError(f"pip brought something else than the pinned archive of {file.release}")
     return archives[0]
 
@@ -176,35 +145,11 @@ def _complaint(file: PackagedFile, stderr: str) -> str:
 
 def _member(file: PackagedFile, archive: Path) -> bytes:
     """The bytes of the one member; links, folders and very large members are refused."""
-    import tarfile
-    import zipfile
-    import zlib
-
-    try:
-        if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as packed:
-                return _zip_member(file, packed)
-        with tarfile.open(archive, "r:gz") as packed_tar:
-            return _tar_member(file, packed_tar)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError) as error:
-        raise AssayError(f"the archive of {file.release} cannot be read ({error})") from error
-
-
-def _zip_member(file: PackagedFile, packed: zipfile.ZipFile) -> bytes:
-    if file.member not in packed.namelist():
-        raise AssayError(f"there is no file '{file.member}' in {file.release}")
-    entry = packed.getinfo(file.member)
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    _accept(file, kind in (0, stat.S_IFREG) and not entry.is_dir(), entry.file_size)
-    return packed.read(entry)
-
-
-def _tar_member(file: PackagedFile, packed: tarfile.TarFile) -> bytes:
-    for entry in packed:
-        if entry.name == file.member:
-            _accept(file, entry.isreg(), entry.size)
-            stream = packed.extractfile(entry)
-            return stream.read() if stream is not None else b""
+    with opened(archive, file.release) as members:
+        for member in members:
+            if member.name == file.member:
+                _accept(file, member.regular, member.size)
+                return member.read()
     raise AssayError(f"there is no file '{file.member}' in {file.release}")
 
 

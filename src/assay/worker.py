@@ -10,18 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from assay.engines.ase import AseEngine
-from assay.engines.batched import BatchedEngine, peak_megabytes
+from assay.engines.batched import BatchedEngine
+from assay.engines.tempo import peak_megabytes
 from assay.errors import AssayError
-from assay.jobs import Job, SinglePoints
+from assay.jobs import Job
 from assay.model import Model, ModelReference, load_model, package_version
 from assay.outcome import Outcome
 from assay.store import Store
 
 Bundle = Sequence[tuple[str, Job]]
 
-_here: dict[str, object] = {}
+_here: dict[str, Any] = {}
 
 
 def prepare_process(reference: ModelReference, folder: str) -> None:
@@ -42,26 +44,26 @@ def prepare_process(reference: ModelReference, folder: str) -> None:
 
 def run_bundle(bundle: Bundle) -> list[tuple[str, str]]:
     """Run jobs in this process; returns key and status of each, the outcomes are in the store."""
-    if "engines" not in _here:
-        _here["engines"] = Engines(load_model(_here["reference"]))
-    engines, store = _here["engines"], _here["store"]
-    if not isinstance(engines, Engines) or not isinstance(store, Store):
+    store = _here.get("store")
+    if not isinstance(store, Store):
         raise AssayError("a worker was used before it was prepared")
+    engines = _here.get("engines") or Engines(load_model(_here["reference"]), store.folder)
+    _here["engines"] = engines
     return run_jobs(engines, store, bundle)
 
 
 class Engines:
     """The engines of one model: one structure at a time, and, where the model can, many in one call."""
 
-    def __init__(self, model: Model) -> None:
-        self.single = AseEngine(model)
+    def __init__(self, model: Model, folder: Path | None = None) -> None:
+        self.single = AseEngine(model, folder)
         self.batched = BatchedEngine(self.single) if model.build_batch is not None else None
 
 
 def run_jobs(engines: Engines, store: Store, bundle: Bundle) -> list[tuple[str, str]]:
     """Run jobs and write each outcome as soon as it is there; jobs that can share batches are done first."""
     done = []
-    pooled = [(key, job) for key, job in bundle if engines.batched and isinstance(job, SinglePoints) and job.poolable]
+    pooled = [(key, job) for key, job in bundle if engines.batched and job.poolable]
     for outcome in engines.batched.run(pooled) if engines.batched and pooled else ():
         done.append(_write(engines, store, outcome))
     finished = {key for key, _ in done}

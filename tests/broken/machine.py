@@ -8,14 +8,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import nan
+from pathlib import Path
 from typing import NoReturn
 
 from ase import Atoms
 from ase.calculators.calculator import Calculator
 
 from assay.sound import SoundPotential, Values
+from assay.structure import Floats, Structure
 
 Fault = Callable[[Atoms], float | None]
 
@@ -134,3 +136,37 @@ crashes_on_crowds = _only(is_crowd, crash)
 hangs_on_crowds = _only(is_crowd, hang)
 
 slow = _factory(lambda atoms: time.sleep(0.003), claims=("Cu",))
+
+
+class OneByOne:
+    """A batch evaluator that asks a calculator for one structure after another."""
+
+    def __init__(self, calculator: SoundPotential) -> None:
+        self.calculator = calculator
+
+    def evaluate(self, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
+        """Energy (eV) and forces (eV/Å) of each structure."""
+        values = [self.calculator.evaluate(structure.to_atoms()) for structure in structures]
+        return [(found.energy, found.forces) for found in values]
+
+
+def _with_batches(fault: Fault) -> Callable[[], Calculator]:
+    build = _factory(fault)
+    build.build_batch = lambda: OneByOne(Faulty(fault))  # type: ignore[attr-defined]
+    return build
+
+
+def die_once(atoms: Atoms) -> None:
+    """Die at the 60th evaluation, but only if no one has done so before: the file named by DIED_BEFORE tells."""
+    _evaluations.append(1)
+    marker = Path(os.environ["DIED_BEFORE"])
+    if len(_evaluations) == 60 and not marker.exists():
+        marker.write_text("died")
+        die()
+
+
+_evaluations: list[int] = []
+dies_once = _factory(die_once)
+dies_once_with_batches = _with_batches(die_once)
+dies_on_gold_with_batches = _with_batches(lambda atoms: die() if has_gold(atoms) else None)
+sound_with_batches = _with_batches(lambda atoms: None)

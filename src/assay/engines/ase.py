@@ -11,16 +11,19 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.engines.used import as_used
-from assay.errors import AssayError, ModelFailure
+from assay.errors import ModelFailure
 from assay.jobs import Job, Probe, SinglePoints
 from assay.model import Model
-from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, pack_points
+from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point
+from assay.protocols import Asking, Ending, carry_out, protocol
 from assay.structure import Floats, Structure
+from assay.trajectory import trajectory_path
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -38,8 +41,11 @@ class AseEngine:
 
     name = "ase"
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, folder: Path | None = None) -> None:
         self.model = model
+        self.folder = folder
+        """The results folder, where trajectories are written."""
+
         self._calculator: Calculator | None = None
         self._scratch: dict[tuple[bytes, tuple[bool, bool, bool]], Atoms] = {}
         self.changed_inputs = 0
@@ -91,7 +97,7 @@ class AseEngine:
         """One job to its outcome; what the model does wrong never raises."""
         started, cpu = time.time(), time.process_time()
         try:
-            status, values, reason, trace = self._dispatch(job)
+            status, values, reason, trace = self._dispatch(key, job)
         except Unsupported as error:
             status, values, reason, trace = UNSUPPORTED, {}, str(error), ""
         except ModelFailure as error:
@@ -108,31 +114,26 @@ class AseEngine:
         }
         return Outcome(key, status, values, reason, trace, provenance)
 
-    def _dispatch(self, job: Job) -> tuple[str, dict[str, object], str, str]:
-        if isinstance(job, SinglePoints):
-            return self._single_points(job)
+    def _dispatch(self, key: str, job: Job) -> tuple[str, dict[str, object], str, str]:
         if isinstance(job, Probe):
             probe = import_module(f"assay.probes.{job.name}")
             return OK, probe.run(self, job), "", ""
-        raise AssayError(f"engine 'ase' cannot run {type(job).__name__} jobs")
+        properties = job.properties if isinstance(job, SinglePoints) else ("energy", "forces")
+        traces: list[str] = []
+        ending = carry_out(self.protocol(key, job), lambda asked: [self._point(s, properties, traces) for s in asked])
+        return *ending, (traces[0] if traces else "")
 
-    def _single_points(self, job: SinglePoints) -> tuple[str, dict[str, object], str, str]:
-        points, trace = [], ""
-        for structure in job.structures:
-            try:
-                points.append(self.evaluate(structure, job.properties))
-            except ModelFailure as failure:
-                trace = trace or traceback.format_exc()
-                points.append(no_point(len(structure), str(failure)))
-        return *packed_outcome(points, job), trace
+    def protocol(self, key: str, job: Job) -> Asking[Ending]:
+        """The protocol of a job, with the place of its trajectory if there is one."""
+        return protocol(job, None if self.folder is None else trajectory_path(self.folder, key))
 
-
-def packed_outcome(points: Sequence[Point], job: SinglePoints) -> tuple[str, dict[str, object], str]:
-    """Status, values and reason of a job from its points: one that was refused makes the job failed, no more."""
-    values = pack_points(points, [len(s) for s in job.structures])
-    bad = [p.reason for p in points if not p.ok]
-    reason = f"{len(bad)} of {len(points)} structures: {bad[0]}" if bad else ""
-    return (FAILED if bad else OK), values, reason
+    def _point(self, structure: Structure, properties: tuple[str, ...], traces: list[str]) -> Point:
+        """The answer, or, with its traceback in `traces`, the reason why there is none."""
+        try:
+            return self.evaluate(structure, properties)
+        except ModelFailure as failure:
+            traces.append(traceback.format_exc())
+            return no_point(len(structure), str(failure))
 
 
 def no_point(atoms: int, reason: str) -> Point:

@@ -8,7 +8,10 @@ from typing import TextIO
 
 from assay.results import ModelResult
 
-COLUMNS = ("model", "benchmark", "version", "score", "stderr", "counted", "cases", "passed", "grade")
+COLUMNS = (
+    "model", "benchmark", "version", "score", "stderr", "counted", "cases", "passed", "grade", "null_score", "skill",
+    "data",
+)  # fmt: skip
 
 
 def print_csv(results: Sequence[ModelResult], stream: TextIO) -> None:
@@ -18,7 +21,9 @@ def print_csv(results: Sequence[ModelResult], stream: TextIO) -> None:
     for result in results:
         for b in result.benchmarks:
             verdict = (b.verdict.passed, b.verdict.grade) if b.verdict else (None, None)
-            writer.writerow([_safe(result.name), b.name, b.version, b.score, b.stderr, *b.coverage, *verdict])
+            sources = _safe(" ".join(source["name"] for source in b.data))
+            numbers = (b.version, b.score, b.stderr, *b.coverage, *verdict, b.null_score, b.skill)
+            writer.writerow([_safe(result.name), b.name, *numbers, sources])
 
 
 def _safe(name: str) -> str:

@@ -1,13 +1,19 @@
-"""What `assay list` shows: models with how to install them, benchmarks with their first sentence, suites."""
+"""What `assay list` shows: models with how to install them, benchmarks with their first sentence, suites, data."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.data.records import Card
 
 
 def listing(what: str) -> list[dict[str, object]]:
     """Rows of plain data; `name` and `line` are what is printed."""
-    kinds = {"models": _models, "benchmarks": _benchmarks, "suites": _suites}
+    kinds = {"models": _models, "benchmarks": _benchmarks, "suites": _suites, "data": _data}
     if what not in kinds:
         raise AssayError(f"there is no list of '{what}'; there are {', '.join(kinds)}")
     return kinds[what]()
@@ -52,3 +58,21 @@ def _suites() -> list[dict[str, object]]:
 
     suites = [load_suite(name) for name in suite_names()]
     return [{"name": s.name, "line": s.description, "benchmarks": list(s.benchmarks)} for s in suites]
+
+
+def _data() -> list[dict[str, object]]:
+    from assay.data.embedded import embedded
+    from assay.data.official import official
+
+    rows = [_data_row(entry.card, True, default=entry.default) for entry in embedded().values()]
+    for entry in official().values():
+        rows.append({**_data_row(entry.known_card(), entry.here), "bytes": entry.download.bytes})
+    return rows
+
+
+def _data_row(card: Card, here: bool, default: bool = False) -> dict[str, object]:
+    """One data set; `default` is true where a benchmark takes it unless told otherwise."""
+    parts = [card.kind, card.size, card.level, card.licence, card.source]
+    state = "embedded" if card.lane == "embedded" else "official, fetched" if here else "official, not fetched"
+    line = f"[{state}] " + "; ".join(parts)
+    return {"name": card.name, "line": line, **asdict(card), "here": here, "default": default}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 CHECK_COLUMNS = ("check", "result", "grade", "error", "tolerance", "cases", "comment")
-METRIC_COLUMNS = ("benchmark", "metric", "value", "good", "score", "cases", "comment")
+METRIC_COLUMNS = ("benchmark, metric", "value", "good", "score", "cases")
 MARKS = {"ok": "pass", "failed": "FAIL", "unsupported": "—", "error": "error"}
 COLOURS = {"ok": "green", "failed": "bold red", "unsupported": "dim", "error": "yellow"}
 
@@ -95,45 +95,56 @@ def _remarks(result: ModelResult) -> list[str]:
     checked = survey.get("checked", [])
     if survey.get("sampled"):
         remarks.append(f"checked on {' '.join(checked)}; --all-species takes every element")
-    noise = f"{survey.get('noise_energy_eV') or 0.0:.1e} eV, {survey.get('noise_force_eV_per_A') or 0.0:.1e} eV/Å"
+    energy, force = survey.get("noise_energy_eV"), survey.get("noise_force_eV_per_A")
     if checked and survey.get("precision"):
-        remarks.append(f"works in {survey['precision']}; noise floor {noise}")
+        known = isinstance(energy, float) and isinstance(force, float)
+        noise = f"; noise floor {energy:.1e} eV, {force:.1e} eV/Å" if known else ""
+        remarks.append(f"works in {survey['precision']}{noise}")
     return remarks
 
 
 def print_metrics(result: ModelResult, console: Console) -> None:
-    """What benchmarks other than checks have measured, a line for each metric."""
+    """What benchmarks other than checks have measured: a line for each of them and for each metric, then remarks."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=Text(f"{result.name}: metrics", style="bold"), title_justify="left")
-    for name in METRIC_COLUMNS[:2]:
-        table.add_column(name, no_wrap=True)
-    for name in METRIC_COLUMNS[2:-1]:
+    table.add_column(METRIC_COLUMNS[0], no_wrap=True)
+    for name in METRIC_COLUMNS[1:]:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(METRIC_COLUMNS[-1], overflow="fold", ratio=1)
     for cells in _metric_rows(result):
-        if cells[0]:
+        head = not cells[0].startswith(" ")
+        if head:
             table.add_section()
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(cell, style="bold" if head else "") for cell in cells))
     console.print(table)
+    for line in _comments(result):
+        console.print(Text(line))
 
 
 def _metric_rows(result: ModelResult) -> list[list[str]]:
-    """Cells for each metric; the benchmark is named, and its failures told, in its first line only."""
+    """Cells for each benchmark, with its score and what that is worth, and for each of its metrics."""
     rows = []
-    for benchmark in (b for b in result.benchmarks if b.verdict is None):
-        for place, metric in enumerate(benchmark.metrics):
-            name, comment = (benchmark.name, _comment(benchmark)) if place == 0 else ("", "")
+    for b in (b for b in result.benchmarks if b.verdict is None):
+        error = f" ± {b.stderr:.2f}" if b.stderr else ""
+        score = "" if b.score is None else f"{b.score:.2f}{error}"
+        rows.append([b.name, _beyond_null(b).removeprefix(", "), "", score, f"{b.coverage[0]}/{b.coverage[1]}"])
+        for metric in b.metrics:
             count = f"{metric.coverage[0]}/{metric.coverage[1]}"
-            rows.append([name, metric.name, _value(metric), _ideal(metric), _plain(metric.score), count, comment])
+            rows.append([f"  {metric.name}", _value(metric), _ideal(metric), _plain(metric.score), count])
     return rows
+
+
+def _comments(result: ModelResult) -> list[str]:
+    """A line for each benchmark that has something to say, behind its name."""
+    found = [(b.name, _comment(b)) for b in result.benchmarks if b.verdict is None]
+    return [f"{name}: {comment}" for name, comment in found if comment]
 
 
 def _value(metric: MetricValue) -> str:
     if metric.value is None:
         return "—"
-    error = f" ± {metric.stderr:.1g}" if metric.stderr else ""
+    error = f" ± {metric.stderr:.2g}" if metric.stderr else ""
     return f"{metric.value:.4g}{error}" + (f" {metric.unit}" if metric.unit != "1" else "")
 
 
@@ -141,7 +152,7 @@ def _ideal(metric: MetricValue) -> str:
     """What scores 1: up to the threshold away from the ideal; nothing for metrics that are only reported."""
     if metric.threshold is None:
         return ""
-    return f"≤ {metric.threshold:g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:g}"
+    return f"≤ {metric.threshold:.3g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:.3g}"
 
 
 def _plain(score: float | None) -> str:
@@ -149,9 +160,9 @@ def _plain(score: float | None) -> str:
 
 
 def _comment(benchmark: BenchmarkResult) -> str:
-    """How many cases failed or were lost, with the first reason."""
-    parts = []
-    for status, word in (("failed", "failed"), ("error", "not finished")):
+    """What it was measured on, how many cases do not count, failed or were lost, with the first reason of each."""
+    parts = [f"data {source['name']} ({source['level'].partition(';')[0]})" for source in benchmark.data]
+    for status, word in (("failed", "failed"), ("unsupported", "not asked"), ("error", "not finished")):
         found = [o for o in benchmark.observations if o.status == status]
         if found:
             names = ", ".join(o.case for o in found[:3]) + (" …" if len(found) > 3 else "")
@@ -171,7 +182,9 @@ def print_scores(results: Sequence[ModelResult], suite: str, console: Console) -
     names = list(dict.fromkeys(b.name for result in results for b in result.benchmarks))
     for name in names:
         found = [next((b for b in r.benchmarks if b.name == name), None) for r in results]
-        table.add_row(name, *(_score(b.score, b.stderr, b.coverage) if b else "not run" for b in found))
+        table.add_row(
+            name, *(_score(b.score, b.stderr, b.coverage) + _beyond_null(b) if b else "not run" for b in found)
+        )
     table.add_section()
     table.add_row("mean", *(_score(*r.score, r.coverage) for r in results), style="bold")
     console.print(table)
@@ -182,6 +195,14 @@ def _score(score: float | None, stderr: float | None, coverage: tuple[int, int])
         return "—"
     error = f" ± {stderr:.2f}" if stderr else ""
     return f"{score:.2f}{error} ({coverage[0]}/{coverage[1]})"
+
+
+def _beyond_null(benchmark: BenchmarkResult) -> str:
+    """The score of a model without physics, and the skill above it."""
+    if benchmark.null_score is None or benchmark.score is None:
+        return ""
+    skill = "" if benchmark.skill is None else f", skill {benchmark.skill:.2f}"
+    return f", null {benchmark.null_score:.2f}{skill}"
 
 
 def as_text(result: ModelResult, width: int = 140) -> str:
@@ -198,6 +219,7 @@ def as_html(result: ModelResult) -> str:
     """The table for a notebook; everything that a model or file can name is escaped."""
     checks = _html_table(CHECK_COLUMNS, [_cells(verdict) for verdict in result.verdicts])
     metrics = _html_table(METRIC_COLUMNS, _metric_rows(result))
+    metrics += "".join(f"<p>{html.escape(line)}</p>" for line in _comments(result))
     return f"{checks}<p>{html.escape(summary_line(result))}</p>{metrics}" if result.verdicts else metrics
 
 

@@ -71,6 +71,7 @@ class Diatomics(Benchmark):
         Metric("well_depth_error", "eV"),
         Metric("frequency_error", "cm⁻¹"),
     )
+    needs_noise = False
     catches = (
         "soft_core_hole", "wiggly", "zero_force", "constant_energy", "frozen", "nan_for_one_species",
         "refuses_claimed_species", "raises",

@@ -46,8 +46,8 @@ class Deterministic(Check):
 
     mandatory = True
     catches = (
-        "noise", "tiny_noise", "history_dependent", "process_dependent", "stale_after_exception", "stale_small_moves",
-        "mutates_input",
+        "noise", "pure_noise", "tiny_noise", "history_dependent", "process_dependent", "stale_after_exception",
+        "stale_small_moves", "mutates_input",
     )  # fmt: skip
 
     def trials(self, survey: Survey) -> Iterable[Case]:

@@ -1,0 +1,87 @@
+"""The reference level: ωB97M-D3(BJ) with pyscf, closed shell, density fitting. Energies in eV, forces in eV/Å."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+from ase.units import Bohr, Hartree
+from cache import digest, remembered, rounded
+
+SMALL, LARGE = "def2-svp", "def2-tzvp"
+FUNCTIONAL, TOLERANCE = "wb97m-d3bj", 1e-8
+GRID, HESSIAN_GRID = 2, 1
+"""Second derivatives are asked only for their signs and modes, and take most of the time of a saddle point."""
+
+SETTINGS = (
+    "closed shell, density fitting (default auxiliary basis), integration grid level 2, SCF converged to 1e-8 Hartree, "
+    "pyscf 2.14.0 with pyscf-dispersion 1.5.0"
+)
+_densities: dict[tuple[str, int, str], np.ndarray] = {}
+
+
+def energy(atoms: Atoms, basis: str = LARGE) -> float:
+    """Total energy (eV)."""
+    return float(_point(atoms, basis, False)["energy"])
+
+
+def energy_and_forces(atoms: Atoms, basis: str) -> tuple[float, np.ndarray]:
+    """Total energy (eV) and forces (eV/Å)."""
+    point = _point(atoms, basis, True)
+    return float(point["energy"]), np.array(point["forces"])
+
+
+def hessian(atoms: Atoms, basis: str) -> np.ndarray:
+    """Second derivatives of the energy, analytic, as a matrix of 3N × 3N (eV/Å²)."""
+    atoms = rounded(atoms)
+    key = digest("hessian", FUNCTIONAL, HESSIAN_GRID, TOLERANCE, basis, atoms)
+    return np.array(remembered(key, lambda: _hessian(atoms, basis))["hessian"])
+
+
+def _point(atoms: Atoms, basis: str, forces: bool) -> dict[str, Any]:
+    atoms = rounded(atoms)
+    task = "forces" if forces else "energy"
+    return remembered(digest(task, FUNCTIONAL, GRID, TOLERANCE, basis, atoms), lambda: _compute(atoms, basis, forces))
+
+
+def _compute(atoms: Atoms, basis: str, forces: bool) -> dict[str, Any]:
+    start = time.process_time()
+    field = _converged(atoms, basis)
+    result = {"energy": field.e_tot * Hartree}
+    if forces:
+        result["forces"] = (-field.nuc_grad_method().kernel() * Hartree / Bohr).tolist()
+    return result | {"cpu_seconds": time.process_time() - start, "atoms": atoms.get_chemical_formula(), "basis": basis}
+
+
+def _hessian(atoms: Atoms, basis: str) -> dict[str, Any]:
+    start = time.process_time()
+    blocks = _converged(atoms, basis, HESSIAN_GRID).Hessian().kernel() * Hartree / Bohr**2
+    matrix = blocks.transpose(0, 2, 1, 3).reshape(3 * len(atoms), 3 * len(atoms))
+    return {
+        "hessian": matrix.tolist(),
+        "cpu_seconds": time.process_time() - start,
+        "atoms": atoms.get_chemical_formula(),
+        "basis": basis,
+    }
+
+
+def _converged(atoms: Atoms, basis: str, grid: int = GRID) -> Any:
+    """The self-consistent field, started from the density of the last structure of the same molecule."""
+    from pyscf import dft, gto
+
+    charge = atoms.info["charge"]
+    where = list(zip(atoms.get_chemical_symbols(), atoms.positions, strict=True))
+    molecule = gto.M(atom=where, basis=basis, charge=charge, spin=0, verbose=0)
+    field = dft.RKS(molecule, xc=FUNCTIONAL).density_fit()
+    field.grids.level, field.conv_tol = grid, TOLERANCE
+    name = (str(atoms.symbols), charge, basis)
+    field.kernel(dm0=_densities.get(name))
+    if not field.converged:
+        field = field.newton()
+        field.kernel()
+    if not field.converged:
+        raise RuntimeError(f"the field of {atoms.symbols} does not converge")
+    _densities[name] = field.make_rdm1()
+    return field

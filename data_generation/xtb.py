@@ -1,0 +1,124 @@
+"""GFN2-xTB: relaxations, second derivatives and dynamics that make the geometries. Energies in eV, lengths in Å."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from ase import Atoms, units
+from ase.constraints import FixInternals
+from ase.md.langevin import Langevin
+from ase.md.velocitydistribution import MaxwellBoltzmannDistribution
+from ase.optimize import BFGS
+from cache import digest, remembered_structures, rounded
+from molecules import bonds_in, bonds_of, embedded, heavy, superposed
+from tblite.ase import TBLite
+
+
+def with_xtb(atoms: Atoms) -> Atoms:
+    """A copy with a calculator of its own: one that is used again starts from its last density, and results wobble."""
+    copy = rounded(atoms)
+    copy.calc = TBLite(method="GFN2-xTB", charge=copy.info["charge"], accuracy=0.1, verbosity=0)
+    return copy
+
+
+def energy(atoms: Atoms) -> float:
+    """Energy (eV)."""
+    return energy_and_forces(atoms)[0]
+
+
+def energy_and_forces(atoms: Atoms) -> tuple[float, np.ndarray]:
+    """Energy (eV) and forces (eV/Å)."""
+    copy = with_xtb(atoms)
+    return float(copy.get_potential_energy()), copy.get_forces()
+
+
+def relaxed(atoms: Atoms, force_limit: float = 0.005, steps: int = 500, step: float = 0.1) -> Atoms:
+    """The minimum nearby."""
+    copy = with_xtb(atoms)
+    if not BFGS(copy, logfile=None, maxstep=step).run(fmax=force_limit, steps=steps):
+        raise RuntimeError(f"GFN2-xTB does not relax {copy.symbols}")
+    return rounded(copy)
+
+
+def turned(atoms: Atoms, torsion: list[int], angle: float, moving: list[int]) -> Atoms:
+    """Relaxed with one dihedral held at an angle (degrees)."""
+    copy = with_xtb(atoms)
+    copy.set_dihedral(*torsion, angle, indices=moving)
+    copy.set_constraint(FixInternals(dihedrals_deg=[[angle, torsion]], epsilon=1e-6))
+    if not BFGS(copy, logfile=None, maxstep=0.05).run(fmax=0.005, steps=600):
+        raise RuntimeError(f"GFN2-xTB does not relax {copy.symbols} at {angle} degrees")
+    return rounded(copy)
+
+
+def hessian(atoms: Atoms, shift: float = 0.005) -> np.ndarray:
+    """Second derivatives by central differences of forces, 3N × 3N (eV/Å²)."""
+    columns = []
+    for index in range(3 * len(atoms)):
+        sides = []
+        for sign in (1, -1):
+            moved = atoms.copy()
+            moved.positions[index // 3, index % 3] += sign * shift
+            sides.append(energy_and_forces(moved)[1].ravel())
+        columns.append((sides[1] - sides[0]) / (2 * shift))
+    matrix = np.array(columns)
+    return 0.5 * (matrix + matrix.T)
+
+
+def minima(smiles: str, count: int, window: float = 0.6) -> list[Atoms]:
+    """Distinct minima of a molecule within a window (eV) above the lowest, in the order of energy."""
+    found: list[tuple[float, Atoms]] = []
+    for start in embedded(smiles, count):
+        try:
+            atoms = relaxed(start)
+        except RuntimeError:
+            continue
+        if bonds_in(atoms) == bonds_of(smiles):
+            found.append((energy(atoms), atoms))
+    found.sort(key=lambda pair: pair[0])
+    distinct: list[Atoms] = []
+    for value, atoms in found:
+        if value < found[0][0] + window and not any(_same(atoms, other) for other in distinct):
+            distinct.append(atoms)
+    if not distinct:
+        raise RuntimeError(f"no minimum of {smiles} keeps its bonds")
+    return distinct
+
+
+def lowest(smiles: str, count: int) -> Atoms:
+    """The lowest of the minima."""
+    return remembered_structures(digest("lowest", smiles, count), lambda: minima(smiles, count)[:1])[0]
+
+
+def _same(one: Atoms, other: Atoms) -> bool:
+    """True for the same minimum or its mirror image, whatever the labels of equal atoms."""
+    if abs(energy(one) - energy(other)) > 0.003:
+        return False
+    spectra = [np.linalg.eigvalsh(1 / (a.get_all_distances() + np.diag(1.0 / a.numbers))) for a in (one, other)]
+    return bool(np.abs(spectra[0] - spectra[1]).max() < 0.03)
+
+
+def snapshots(
+    atoms: Atoms, count: int, temperature: float, seed: int, keep: Callable[[Atoms], bool], every: int = 200
+) -> list[Atoms]:
+    """Structures along a Langevin trajectory (time step 0.5 fs), those that `keep` accepts."""
+    rng = np.random.default_rng(seed)
+    copy = with_xtb(atoms)
+    MaxwellBoltzmannDistribution(copy, temperature_K=temperature, rng=rng)
+    dynamics = Langevin(copy, 0.5 * units.fs, temperature_K=temperature, friction=0.02 / units.fs, rng=rng, fixcm=False)
+    taken: list[Atoms] = []
+    while len(taken) < count and dynamics.nsteps < 40 * every:
+        dynamics.run(every)
+        if keep(copy):
+            taken.append(rounded(copy))
+    return taken
+
+
+def returns(displaced: Atoms, reference: Atoms, limit: float = 0.03) -> bool:
+    """True if relaxing both ends in the same minimum: same bonds, heavy atoms within `limit` (Å)."""
+    try:
+        one, other = relaxed(displaced), relaxed(reference)
+    except RuntimeError:
+        return False
+    gap = superposed(one.positions, other.positions, heavy(one))[1]
+    return bonds_in(one) == bonds_in(other) and gap < limit

@@ -1,0 +1,54 @@
+"""Bonds and angles of a molecule from positions (Å) and covalent radii (Å)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.structure import Floats
+
+BONDED = 1.25
+"""Atoms closer than this many times the sum of their covalent radii are bonded."""
+
+Indices = NDArray[np.int64]
+
+
+def bonds(positions: Floats, radii: Floats, reach: float = BONDED) -> Indices:
+    """Pairs of bonded atoms, each once, as rows in rising order."""
+    i, j = np.triu_indices(len(positions), 1)
+    near = np.linalg.norm(positions[i] - positions[j], axis=1) < reach * (radii[i] + radii[j])
+    return np.stack([i[near], j[near]], axis=1).astype(np.int64)
+
+
+def angles(pairs: Indices) -> Indices:
+    """Triples of atoms whose first and last are bonded to the one between, each once."""
+    found = []
+    for centre in np.unique(pairs):
+        ends = sorted(int(pair[0] + pair[1] - centre) for pair in pairs if centre in pair)
+        found += [(a, int(centre), b) for k, a in enumerate(ends) for b in ends[k + 1 :]]
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def bond_lengths(positions: Floats, pairs: Indices) -> Floats:
+    """Length (Å) of each bond."""
+    return np.asarray(np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1))
+
+
+def bond_angles(positions: Floats, triples: Indices) -> Floats:
+    """Each angle in degrees."""
+    first, last = (positions[triples[:, k]] - positions[triples[:, 1]] for k in (0, 2))
+    cosine = (first * last).sum(axis=1) / (np.linalg.norm(first, axis=1) * np.linalg.norm(last, axis=1))
+    return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
+
+
+def broken_and_made(positions: Floats, pairs: Indices, radii: Floats) -> tuple[Indices, Indices]:
+    """Bonds that are gone and bonds that are new.
+
+    A bond is gone beyond 1.5 times the sum of the radii and new within 1.1 times: between the two lies what a longer or
+    shorter bond of another level of theory may do.
+    """
+    distance = np.linalg.norm(positions[:, None] - positions[None], axis=2) / (radii[:, None] + radii[None])
+    known = np.zeros(distance.shape, dtype=bool)
+    known[pairs[:, 0], pairs[:, 1]] = True
+    upper = np.triu(np.ones(distance.shape, dtype=bool), 1)
+    return np.argwhere(known & (distance > 1.5)), np.argwhere(upper & ~known & (distance < 1.1))

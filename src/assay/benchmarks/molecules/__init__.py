@@ -1,0 +1,1 @@
+"""Benchmarks of molecules against reference data: energies, geometries, reactions."""

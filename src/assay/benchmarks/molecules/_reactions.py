@@ -1,0 +1,21 @@
+"""What the two benchmarks of reactions share: three structures in one order, so that both ask for the same job."""
+
+from __future__ import annotations
+
+from assay.benchmarks.molecules._records import in_kcal
+from assay.data.records import Record
+from assay.structure import Floats, Structure
+
+ROLES = ("reactant", "transition_state", "product")
+
+
+def ordered(record: Record) -> tuple[Structure, Structure, Structure]:
+    """Reactant, transition state and product."""
+    first, top, last = (record.structures[record.roles.index(role)] for role in ROLES)
+    return first, top, last
+
+
+def reference_energies(record: Record) -> Floats:
+    """Energies of the three, in kcal/mol, relative to the reactant."""
+    energies = in_kcal(record)[[record.roles.index(role) for role in ROLES]]
+    return energies - energies[0]

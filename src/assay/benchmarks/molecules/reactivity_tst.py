@@ -1,0 +1,62 @@
+"""Activation and reaction energies at known transition states.
+
+Rates follow from the height of the saddle and equilibria from the depth of the product. Potentials that were fitted
+near minima fail first where bonds are half broken.
+
+Protocol: single points at reactant, transition state and product of the reference. activation_energy_error is the error
+of E(transition state) − E(reactant), reaction_energy_error that of E(product) − E(reactant),
+backward_activation_energy_error that of E(transition state) − E(product). The score of a reaction is the mean over the
+first two. A model whose energy or forces never change fails.
+Reference: the data set's, named with its level in every result.
+Cite: Grambow, Pattanaik and Green (2020), and MLIPAudit for metrics and thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.benchmark import Case, Metric, Observation
+from assay.benchmarks.molecules._reactions import ordered, reference_energies
+from assay.benchmarks.molecules._records import CHARGE_IGNORED, POINTS, MoleculeBenchmark, placed, predicted
+from assay.data.records import Record
+from assay.jobs import Job, SinglePoints
+from assay.outcome import OK, Outcome
+from assay.survey import Survey
+
+
+@dataclass(frozen=True)
+class ReactivityTst(MoleculeBenchmark):
+    """Energies along known reactions."""
+
+    kind, use = "reactions", "tst"
+    metrics = (
+        Metric("activation_energy_error", "kcal/mol", threshold=3.0),
+        Metric("reaction_energy_error", "kcal/mol", threshold=2.0),
+        Metric("backward_activation_energy_error", "kcal/mol"),
+        CHARGE_IGNORED,
+    )
+
+    def jobs_of(self, record: Record, survey: Survey) -> dict[str, Job]:
+        """Three single points."""
+        return {POINTS: SinglePoints(tuple(placed(s, survey) for s in ordered(record)))}
+
+    def context_of(self, record: Record) -> dict[str, object]:
+        """Energies relative to the reactant (kcal/mol)."""
+        return {"reference": reference_energies(record)}
+
+    def judge(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
+        """Heights of the saddle from both sides and the difference of its feet, compared."""
+        energies, reference = predicted(outcomes), np.asarray(case.context["reference"])
+        values: dict[str, float] = {}
+        for name, high, low in (("activation", 1, 0), ("reaction", 2, 0), ("backward_activation", 1, 2)):
+            found, expected = (float(e[high] - e[low]) for e in (energies, reference))
+            values |= {
+                f"{name}_energy_error": abs(found - expected),
+                f"predicted_{name}_energy": found,
+                f"reference_{name}_energy": expected,
+            }
+        detail = {"predicted": energies - energies[0], "reference": reference, "unit": "kcal/mol"}
+        return Observation(case.id, OK, values, detail=detail)

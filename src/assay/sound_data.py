@@ -1,0 +1,241 @@
+"""What the sound potential says about clusters of Cu and Au, as data of every kind.
+
+The benchmarks of molecules compare with references, and a broken model of copper and gold has none among molecules.
+On this data the sound potential is right to the last digit, so that whatever a broken copy of it loses, it loses by its
+bug. Everything is computed anew, in seconds, and written in Assay's own layout, for `--data`. Units: eV, Å.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assay.analysis.fluctuations import BOLTZMANN
+from assay.analysis.superposition import superposed
+from assay.configurations import cluster, generator, symbol
+from assay.jobs import Job, Relaxation
+from assay.outcome import Point
+from assay.protocols import carry_out, protocol
+from assay.sound import BOND, SoundPotential
+from assay.structure import Floats, Structure
+
+CU, AU = 29, 79
+LENGTH = 2.0 * BOND * 1.34  # Å, between the bond lengths of Cu2 and Au2
+LEVEL = "the sound potential of assay.sabotage"
+DISTANCES = (0.9, 1.0, 1.2, 1.5, 2.0)
+DISPLACEMENT = 0.15  # Å, along each coordinate
+SADDLES = (((CU, CU, AU), 7, 5), ((CU, CU, AU), 7, 9))
+"""Species, size and variant of clusters from which the way uphill ends in a pass."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A structure with what the comment line of its frame says beside charge and spin."""
+
+    structure: Structure
+    energy: float
+    words: str = ""
+
+
+Records = dict[str, tuple[list[Frame], str]]
+"""By name: the frames of a record, and lines of `data.toml` about it."""
+
+
+def write_sound_data(folder: Path) -> Path:
+    """Write a data set of each kind below the folder, and return the folder."""
+    for kind, make in KINDS.items():
+        home = folder / f"sound-{kind.replace('_', '-')}"
+        home.mkdir(parents=True, exist_ok=True)
+        records = make()
+        (home / "structures.xyz").write_text("".join(_xyz(records)), encoding="utf-8")
+        tables = [f"\n[records.{name}]\n{lines}" for name, (_, lines) in records.items() if lines]
+        card = f'name = "{home.name}"\nkind = "{kind}"\nlevel = "{LEVEL}"\nenergy_unit = "eV"\n'
+        (home / "data.toml").write_text(card + "".join(tables), encoding="utf-8")
+    return folder
+
+
+def _xyz(records: Records) -> Iterator[str]:
+    for name, (frames, _) in records.items():
+        for frame in frames:
+            rows = zip(frame.structure.numbers, frame.structure.positions, strict=True)
+            body = "".join(f"{symbol(int(z))} {x:.16g} {y:.16g} {u:.16g}\n" for z, (x, y, u) in rows)
+            words = f"record={name} reference_energy={frame.energy:.16g} charge=0 spin=1 {frame.words}".strip()
+            yield f'{len(frame.structure)}\nProperties=species:S:1:pos:R:3 {words} pbc="F F F"\n{body}'
+
+
+def answer(structures: Sequence[Structure]) -> list[Point]:
+    """Energies and forces of the sound potential."""
+    values = [_POTENTIAL.evaluate(structure.to_atoms()) for structure in structures]
+    return [Point(value.energy, value.forces) for value in values]
+
+
+_POTENTIAL = SoundPotential(("Cu", "Au"))
+
+
+def _energy(structure: Structure) -> float:
+    return answer([structure])[0].energy
+
+
+def _relaxed(structure: Structure) -> Structure:
+    job: Job = Relaxation(structure, force_limit=1e-4, steps=2000)
+    return structure.moved(np.asarray(carry_out(protocol(job), answer).values["positions"]))
+
+
+def _complexes() -> Records:
+    """Two small bodies pulled apart along z."""
+    flat = LENGTH * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.75**0.5, 0.0]])
+    above = (flat[1:2] + flat[2:3]) / 3.0
+    bodies = {"atoms": (flat[:1], flat[:1]), "pairs": (flat[:2], flat[:2]), "atom_on_three": (flat, above)}
+    found: Records = {}
+    for name, (low, high) in bodies.items():
+        first, second = (Structure.build([z] * len(p), p) for z, p in ((CU, low), (AU, high)))
+        frames = []
+        for distance in DISTANCES:
+            moved = second.positions + np.array([0.0, 0.0, distance * LENGTH])
+            whole = Structure.build([*first.numbers, *second.numbers], np.concatenate([low, moved]))
+            energy = _energy(whole) - _energy(first) - _energy(second)
+            frames.append(Frame(whole, energy, f"coordinate={distance}"))
+        a, b = list(range(len(low))), list(range(len(low), len(low) + len(high)))
+        group = "pairs" if name != "atom_on_three" else "many bodies"
+        found[name] = (frames, f'atoms_a = {a}\natoms_b = {b}\ncharge_a = 0\ncharge_b = 0\ngroup = "{group}"\n')
+    return found
+
+
+def _torsions() -> Records:
+    """Chains of four atoms turned about the bond in their middle."""
+    found: Records = {}
+    for name, numbers in (("copper", [CU] * 4), ("gold_ends", [AU, CU, CU, AU])):
+        frames = []
+        for angle in range(-150, 181, 30):
+            turn, bent = np.radians(angle), LENGTH * np.array([-0.09, 0.996])
+            ends = [[bent[0], bent[1], 0.0], [LENGTH - bent[0], bent[1] * np.cos(turn), bent[1] * np.sin(turn)]]
+            chain = Structure.build(numbers, [ends[0], [0.0, 0.0, 0.0], [LENGTH, 0.0, 0.0], ends[1]])
+            frames.append(Frame(chain, _energy(chain), f"coordinate={angle}"))
+        found[name] = (frames, "torsion = [0, 1, 2, 3]\n")
+    return found
+
+
+def _conformers() -> Records:
+    """Compact clusters of the same atoms."""
+    found: Records = {}
+    for size in (5, 6, 7):
+        shapes = [cluster((CU, AU), 1.0, size, variant) for variant in range(4)]
+        found[f"cluster_of_{size}"] = ([Frame(s, _energy(s)) for s in shapes], "")
+    return found
+
+
+def _isomers() -> Records:
+    """Pairs of clusters that differ in where the gold sits, and in shape."""
+    found: Records = {}
+    for variant in (1, 2, 3):
+        one, other = cluster((CU, CU, AU), 1.0, 6, variant), cluster((CU, CU, AU), 1.08, 6, variant + 3)
+        found[f"pair_{variant}"] = ([Frame(s, _energy(s)) for s in (one, other)], "")
+    return found
+
+
+def _geometries() -> Records:
+    """Clusters at their minima, and displaced."""
+    found: Records = {}
+    for size in (4, 5, 6):
+        rest = _relaxed(cluster((CU, AU), 1.0, size))
+        moved = rest.moved(rest.positions + DISPLACEMENT * generator(size).standard_normal((size, 3)))
+        found[f"cluster_of_{size}"] = (
+            [Frame(rest, _energy(rest), "role=reference"), Frame(moved, _energy(moved), "role=displaced")],
+            "",
+        )
+    return found
+
+
+def _reactions() -> Records:
+    """Passes between minima, with the minima on both sides."""
+    found: Records = {}
+    for species, size, variant in SADDLES:
+        rest = _relaxed(cluster(species, 1.0, size, variant))
+        start = rest.moved(rest.positions + 0.25 * np.random.default_rng(variant).standard_normal((size, 3)))
+        top, mode = _saddle(start)
+        sides = [_relaxed(top.moved(top.positions + push * mode)) for push in (0.1, -0.1)]
+        stops = [("reactant", sides[0]), ("transition_state", top), ("product", sides[1])]
+        frames = [
+            Frame(s.moved(superposed(s.positions, top.positions)), _energy(s), f"role={role}") for role, s in stops
+        ]
+        found[f"cluster_of_{size}_{variant}"] = (frames, "")
+    return found
+
+
+def _saddle(structure: Structure, steps: int = 150) -> tuple[Structure, Floats]:
+    """Uphill along the softest motion and downhill along all others, to a pass; with the way down (longest arm 1)."""
+    place = structure.positions.ravel().copy()
+    for _ in range(steps):
+        slope, stiffness, motions = _surface(structure, place)
+        if np.abs(slope).max() < 1e-7:
+            break
+        inner = np.flatnonzero(np.abs(stiffness) > 1e-3)  # moving and turning the whole costs nothing
+        move = np.zeros_like(slope)
+        move[inner] = -(motions.T @ slope)[inner] / np.abs(stiffness[inner])
+        move[inner[0]] *= -1.0
+        step = motions @ move
+        place = place + step * min(1.0, 0.15 / float(np.abs(step).max()))
+    down = motions[:, 0].reshape(-1, 3)
+    return structure.moved(place.reshape(-1, 3)), down / float(np.abs(down).max())
+
+
+def _surface(structure: Structure, place: Floats) -> tuple[Floats, Floats, Floats]:
+    """Gradient (eV/Å), and stiffness (eV/Å²) and directions of the motions by central differences."""
+    nudge = 1e-4
+    around = [place, *(place + sign * nudge * axis for axis in np.eye(len(place)) for sign in (1.0, -1.0))]
+    slopes = -np.array([p.forces.ravel() for p in answer([structure.moved(x.reshape(-1, 3)) for x in around])])
+    hessian = (slopes[1::2] - slopes[2::2]) / (2.0 * nudge)
+    return slopes[0], *np.linalg.eigh(0.5 * (hessian + hessian.T))
+
+
+def _bonds() -> Records:
+    """Pairs of atoms, with the stiffness of their bond."""
+    found: Records = {}
+    for name, numbers in (("copper_pair", (CU, CU)), ("mixed_pair", (CU, AU))):
+        rest = _relaxed(Structure.build(numbers, [[0.0, 0.0, 0.0], [LENGTH, 0.0, 0.0]]))
+        _, stiffness, _ = _surface(rest, rest.positions.ravel())
+        lines = f"bond = [0, 1]\nbond_stiffness = {0.5 * stiffness[-1]:.6f}\n"  # each end moves by a half
+        found[name] = ([Frame(rest, _energy(rest))], lines)
+    return found
+
+
+def _rings() -> Records:
+    """Octahedra, whose waist is flat, with the distance from the plane that heat gives it."""
+    corners = LENGTH / np.sqrt(2.0) * np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    found: Records = {}
+    for name, tips in (("copper_tips", CU), ("gold_tips", AU)):
+        rest = _relaxed(Structure.build([AU] * 4 + [tips] * 2, corners))
+        lines = f"ring = [0, 1, 2, 3]\nplane_fluctuation = {_out_of_plane(rest):.6f}\n"
+        found[name] = ([Frame(rest, _energy(rest))], lines)
+    return found
+
+
+def _out_of_plane(rest: Structure, count: int = 4) -> float:
+    """Root mean square distance (Å) of the first atoms from their plane, z = 0, at 300 K, harmonic and classical."""
+    _, stiffness, motions = _surface(rest, rest.positions.ravel())
+    inner = stiffness > 1e-2
+    flat = np.column_stack([np.ones(count), rest.positions[:count, :2]])
+    bent = (np.eye(count) - flat @ np.linalg.pinv(flat)) @ motions[2 : 3 * count : 3, inner]
+    return float(np.sqrt(BOLTZMANN * 300.0 * (bent**2 / stiffness[inner]).sum() / count))
+
+
+def _lasting() -> Records:
+    """Clusters that stay together at 300 K."""
+    bodies = {size: _relaxed(cluster((CU, AU), 1.0, size)) for size in (6, 7)}
+    return {f"cluster_of_{size}": ([Frame(body, _energy(body))], "") for size, body in bodies.items()}
+
+
+KINDS: dict[str, Callable[[], Records]] = {
+    "noncovalent_interactions": _complexes,
+    "dihedral_scan": _torsions,
+    "conformer_selection": _conformers,
+    "tautomers": _isomers,
+    "reference_geometry": _geometries,
+    "reactions": _reactions,
+    "bonds": _bonds,
+    "rings": _rings,
+    "stability": _lasting,
+}
