@@ -152,8 +152,8 @@ def _nci_sets() -> list[Official]:
     for name, systems, points, size, sha256, what, citation in _NCI_SETS:
         file = f"NCIA_{name}_github_package.zip"
         card = Card(f"nci-{name.lower()}", "noncovalent_interactions", f"dissociation curves: {what}", "CCSD(T)/CBS",
-                    "CC-BY-4.0", citation, f"{_NCI}/{file}", OFFICIAL, "kcal/mol, Å", sha256,
-                    f"{systems} records, {systems * points} structures")  # fmt: skip
+                    "none stated in the repository; see its archive on Zenodo", citation, f"{_NCI}/{file}", OFFICIAL,
+                    "kcal/mol, Å", sha256, f"{systems} records, {systems * points} structures")  # fmt: skip
         sets.append(Official(card, Download(file, f"{_NCI}/{file}", sha256, size), read))
     return sets
 
