@@ -11,7 +11,6 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.codec import Data
-from assay.data.source import DataSource
 from assay.errors import AssayError
 from assay.jobs import Job
 from assay.naming import did_you_mean
@@ -19,6 +18,7 @@ from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.score import mean_score, soft_threshold
 
 if TYPE_CHECKING:
+    from assay.data.source import DataSource
     from assay.survey import Survey
 
 
@@ -86,13 +86,19 @@ class MetricValue:
     ideal: float = 0.0
 
 
+def _embedded_only() -> DataSource:
+    from assay.data.source import DataSource  # only runs need data; lists and scores start without it
+
+    return DataSource()
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a benchmark may look at when it makes its cases: the model's claims as surveyed, the settings, the data."""
 
     survey: Survey
     limit: int | None = None
-    data: DataSource = field(default_factory=DataSource)
+    data: DataSource = field(default_factory=_embedded_only)
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,9 @@ class Benchmark:
     catches: ClassVar[tuple[str, ...]] = ()
     needs_noise: ClassVar[bool] = True
     """False where cases and limits do not depend on how well the model repeats itself, which takes long to find out."""
+
+    worst_counts: ClassVar[bool] = False
+    """True where the score of a case is that of its worst metric, not the mean of all."""
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """The cases for this model. Needs no calculator."""
@@ -125,7 +134,9 @@ class Benchmark:
     def case_score(self, observation: Observation) -> float | None:
         """The score of one case between 0 and 1; None where the case does not count."""
         scores = [score for metric in self.metrics if (score := metric.score(observation)) is not None]
-        return sum(scores) / len(scores) if scores else None
+        if not scores:
+            return None
+        return min(scores) if self.worst_counts else sum(scores) / len(scores)
 
 
 def metric_value(

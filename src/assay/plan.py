@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.benchmark import Benchmark, Case, Scope, with_null
-from assay.data.source import DataSource
 from assay.jobs import Job
 from assay.runner import Runner
 from assay.store import Stamp
 from assay.survey import Survey
+
+if TYPE_CHECKING:
+    from assay.data.source import DataSource
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def make_plan(
     data: DataSource | None = None,
 ) -> Plan:
     """Make all cases, merge equal jobs, and leave out what the store already has."""
-    scope = Scope(survey, limit, data or DataSource())
+    scope = Scope(survey, limit) if data is None else Scope(survey, limit, data)
     cases = {b.name: [with_null(b, case) for case in b.cases(scope)] for b in benchmarks}
     wanted = [job for group in cases.values() for case in group for job in case.jobs.values()]
     jobs = {runner.key(job): job for job in wanted}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -67,11 +68,13 @@ def _xyz(records: Records) -> Iterator[str]:
 
 def answer(structures: Sequence[Structure]) -> list[Point]:
     """Energies and forces of the sound potential."""
-    values = [_POTENTIAL.evaluate(structure.to_atoms()) for structure in structures]
+    values = [_potential().evaluate(structure.to_atoms()) for structure in structures]
     return [Point(value.energy, value.forces) for value in values]
 
 
-_POTENTIAL = SoundPotential(("Cu", "Au"))
+@cache
+def _potential() -> SoundPotential:
+    return SoundPotential(("Cu", "Au"))
 
 
 def _energy(structure: Structure) -> float:

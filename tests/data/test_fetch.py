@@ -125,6 +125,22 @@ def test_a_file_without_a_known_hash_is_trusted_once_and_compared_ever_after(ser
     assert fetch(unpinned).read_bytes() == CONTENT
 
 
+def test_a_damaged_file_without_a_known_hash_is_not_replaced_by_another(server: Behaviour, cache: Path) -> None:
+    unpinned = wanted(server, sha256="", bytes=None, revision="abc")
+    path = fetch(unpinned)
+    path.write_bytes(b"spoilt")
+    server.files["set.zip"] = b"something else"
+    assert "is not the file that was fetched before: its sha256 differs" in complaint(unpinned)
+    assert damage("set.zip") == "differs from its sha256"
+
+
+def test_another_revision_is_fetched_even_if_the_old_one_is_whole(server: Behaviour, cache: Path) -> None:
+    fetch(wanted(server, sha256="", bytes=None, revision="abc"))
+    server.files["set.zip"] = b"something else"
+    assert fetch(wanted(server, sha256="", bytes=None, revision="abc")).read_bytes() == CONTENT
+    assert fetch(wanted(server, sha256="", bytes=None, revision="abd")).read_bytes() == b"something else"
+
+
 def test_what_is_not_what_it_should_be_is_not_kept(server: Behaviour, cache: Path) -> None:
     def refuse(path: Path) -> None:
         assert path.read_bytes() == CONTENT

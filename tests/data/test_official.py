@@ -105,7 +105,6 @@ def mirror(server: Behaviour, cache: Path, monkeypatch: pytest.MonkeyPatch) -> B
     small = replace(entry.download, sha256=hashlib.sha256(ATLAS).hexdigest(), bytes=len(ATLAS))
     sets = {**official(), "nci-ihb100x10": replace(entry, download=small)}
     monkeypatch.setattr(published, "official", lambda: sets)
-    monkeypatch.setattr("assay.data.source.official", lambda: sets)
     server.files |= {
         "NCIA_IHB100x10_github_package.zip": ATLAS,
         official()["tautobase"].download.file: REPOSITORY,

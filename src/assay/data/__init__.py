@@ -1,1 +1,1 @@
-"""Reference data that comes with Assay, as small text files with their units in the column names."""
+"""Reference data: embedded sets, published ones that are fetched, and the user's own; all become records."""

@@ -56,8 +56,12 @@ def place(file: str) -> Path:
 def kept(file: str) -> Kept | None:
     """What was written down when the file was fetched; None if it is not here."""
     path = place(file)
+    return _noted(path) if path.is_file() else None
+
+
+def _noted(path: Path) -> Kept | None:
     try:
-        return Kept(**json.loads(_note(path).read_text(encoding="utf-8"))) if path.is_file() else None
+        return Kept(**json.loads(_note(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -86,16 +90,18 @@ def fetch(wanted: Download, progress: Progress = quiet, check: Callable[[Path], 
         check: reads the finished file and raises if it is not what it should be; only then is it kept.
     """
     path = place(wanted.file)
-    if not damage(wanted.file, wanted.sha256):
+    note = kept(wanted.file)
+    other = note is not None and wanted.revision not in ("", note.revision)
+    if not other and not damage(wanted.file, wanted.sha256):
         return path
     with writing(cache_folder()):
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(path.name + ".part")
         with _alone(part, wanted.file):
             _complete(wanted, part, progress)
-            _accept(wanted, part, check)
-            note = Kept(wanted.url, file_sha256(part), part.stat().st_size, wanted.revision)
-            _write(_note(path), asdict(note))
+            _accept(wanted, part, check, _remembered(wanted, path))
+            fresh = Kept(wanted.url, file_sha256(part), part.stat().st_size, wanted.revision)
+            _write(_note(path), asdict(fresh))
             os.replace(part, path)
             _note(part).unlink(missing_ok=True)
     return path
@@ -241,12 +247,23 @@ def _block(answer: http.client.HTTPResponse) -> bytes:
         raise urllib.error.URLError(error) from error
 
 
-def _accept(wanted: Download, part: Path, check: Callable[[Path], object] | None) -> None:
+def _remembered(wanted: Download, path: Path) -> str:
+    """The sha256 that this revision had when it was first fetched from the same address; nothing if it never was."""
+    note = _noted(path)
+    return note.sha256 if note and (note.url, note.revision) == (wanted.url, wanted.revision) else ""
+
+
+def _accept(wanted: Download, part: Path, check: Callable[[Path], object] | None, remembered: str) -> None:
     """Compare with the pinned hash and look inside; what is wrong is removed, so that the next fetch starts afresh."""
     try:
         if wanted.sha256 and file_sha256(part) != wanted.sha256:
             raise AssayError(
                 f"'{wanted.url}' is not the file that was published: its sha256 differs; it is removed, fetch it again"
+            )
+        if not wanted.sha256 and remembered and file_sha256(part) != remembered:
+            raise AssayError(
+                f"'{wanted.url}' is not the file that was fetched before: its sha256 differs; "
+                f"if the publisher changed it, remove '{_note(place(wanted.file))}' and fetch it again"
             )
         if check is not None:
             check(part)

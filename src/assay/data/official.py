@@ -89,7 +89,7 @@ def _located(download: Download, revision: str) -> Download:
     if mirror := os.environ.get(MIRROR):
         base = mirror if "://" in mirror else Path(mirror).expanduser().resolve().as_uri()
         return replace(download, url=f"{base.rstrip('/')}/{download.file}", revision=revision)
-    if "{revision}" not in download.url or not damage(download.file, download.sha256):
+    if "{revision}" not in download.url or not (revision or damage(download.file, download.sha256)):
         return download
     chosen = revision or _remembered_revision() or _current_revision()
     return replace(download, url=download.url.format(revision=chosen), revision=chosen)

@@ -9,7 +9,6 @@ from pathlib import Path
 from assay.data.embedded import defaults, embedded
 from assay.data.folder import CARD, read_folder
 from assay.data.mlipaudit import LAYOUTS, layout_files, read_files
-from assay.data.official import official
 from assay.data.records import KINDS, DataSet
 from assay.errors import AssayError
 from assay.naming import did_you_mean
@@ -58,6 +57,8 @@ def _open(place: str) -> list[DataSet]:
         raise AssayError(f"'{place}' is a file; --data takes the folder that it lies in, or a name")
     if place in embedded():
         return [embedded()[place].read()]
+    from assay.data.official import official  # brings what downloads need, which few runs do
+
     if place in official():
         return official()[place].read()
     hint = did_you_mean(place, [*embedded(), *official()])

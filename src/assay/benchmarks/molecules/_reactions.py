@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from assay.benchmarks.molecules._records import in_kcal
 from assay.data.records import Record
+from assay.data.rules import REACTION
 from assay.structure import Floats, Structure
-
-ROLES = ("reactant", "transition_state", "product")
 
 
 def ordered(record: Record) -> tuple[Structure, Structure, Structure]:
     """Reactant, transition state and product."""
-    first, top, last = (record.structures[record.roles.index(role)] for role in ROLES)
+    first, top, last = (record.structures[record.roles.index(role)] for role in REACTION)
     return first, top, last
 
 
 def reference_energies(record: Record) -> Floats:
     """Energies of the three, in kcal/mol, relative to the reactant."""
-    energies = in_kcal(record)[[record.roles.index(role) for role in ROLES]]
+    energies = in_kcal(record)[[record.roles.index(role) for role in REACTION]]
     return energies - energies[0]

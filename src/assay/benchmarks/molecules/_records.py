@@ -44,7 +44,6 @@ class MoleculeBenchmark(Benchmark):
         "zero_force", "constant_energy", "frozen", "pure_noise", "wrong_units", "mixed_units", "too_stiff", "too_soft",
         "raises",
     )  # fmt: skip
-    needs_noise = False
     kind: ClassVar[str] = ""
     use: ClassVar[str] = ""
     """Of several files of one kind, the one that is meant for this benchmark."""

@@ -44,6 +44,7 @@ class ReactivityNeb(MoleculeBenchmark):
         Metric("converged", "1", ideal=1.0),
         CHARGE_IGNORED,
     )
+    worst_counts = True
     catches = (*MoleculeBenchmark.catches, "wrong_sign_forces")
     images: int = 9
     force_limit: float = 0.05
@@ -106,11 +107,6 @@ class ReactivityNeb(MoleculeBenchmark):
 
     def _metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)
-
-    def case_score(self, observation: Observation) -> float | None:
-        """The worse of height and place."""
-        scores = [score for metric in self.metrics if (score := metric.score(observation)) is not None]
-        return min(scores, default=None)
 
 
 def _lengths(path: np.ndarray) -> np.ndarray:

@@ -37,12 +37,13 @@ from assay.benchmarks.molecules._records import (
 )
 from assay.configurations import radius, symbol
 from assay.data.records import Record
+from assay.data.rules import DISPLACED, REFERENCE
 from assay.jobs import Job, Relaxation, SinglePoints
 from assay.outcome import FAILED, OK, Outcome
 from assay.structure import Floats
 from assay.survey import Survey
 
-REFERENCE, DISPLACED, STIFFNESS = "reference", "displaced", "stiffness"
+STIFFNESS = "stiffness"
 STRAIN_FACTOR = 2.5
 STIFFNESS_RANGE = (1.0, 120.0)  # eV/Å²; GFN2-xTB has 10 to 48 for organic molecules, LiH and NaCl about 2
 JOLTS, JOLT = 6, 0.02  # how many, and how far (Å) along each coordinate
@@ -63,6 +64,7 @@ class ReferenceGeometry(MoleculeBenchmark):
         CHARGE_IGNORED,
     )
     rare = (CHARGE_IGNORED.name, "strain_ratio", "stiffness")
+    worst_counts = True
     catches = (*MoleculeBenchmark.catches, "wrong_sign_forces")
     force_limit: float = 0.01
     steps: int = 1000
@@ -87,15 +89,15 @@ class ReferenceGeometry(MoleculeBenchmark):
         """The reference geometry, its bonds, the atoms that count, and the energy of the displaced copy (eV)."""
         start = record.structures[0]
         radii = np.array([radius(int(z)) for z in start.numbers])
-        jolted = jolts(start, record.id, JOLTS, JOLT)
+        strain = _strain(record)
         return {
             "positions": start.positions,
             "symbols": [symbol(int(z)) for z in start.numbers],
             "radii": radii,
             "bonds": bonds(start.positions, radii),
             "counted": _counted(record),
-            "strain": _strain(record),
-            "jolt": float(np.mean([((j.positions - start.positions) ** 2).sum() for j in jolted])),
+            "strain": strain,
+            "jolt": _jolt(record) if strain is None else None,
         }
 
     def witness(self, case: Case, outcomes: Mapping[str, Outcome]) -> str:
@@ -132,11 +134,6 @@ class ReferenceGeometry(MoleculeBenchmark):
         detail = {f"energies_from_{role}": KCAL * _descent(outcomes[role]) for role in ends}
         return Observation(case.id, OK, values, detail={**detail, "unit": "kcal/mol"})
 
-    def case_score(self, observation: Observation) -> float | None:
-        """The worse of the two ways."""
-        scores = [score for metric in self.metrics if (score := metric.score(observation)) is not None]
-        return min(scores, default=None)
-
 
 def _counted(record: Record) -> np.ndarray:
     """Heavy atoms; all if fewer than three are heavy, because two always fit."""
@@ -150,6 +147,13 @@ def _strain(record: Record) -> float | None:
     if record.energies is None or len(record.energies) < 2 or record.energies[1] - record.energies[0] <= 0.0:
         return None
     return float(record.energies[1] - record.energies[0])
+
+
+def _jolt(record: Record) -> float:
+    """The mean square length (Å²) of the steps that the stiffness is measured with."""
+    start = record.structures[0]
+    jolted = jolts(start, record.id, JOLTS, JOLT)
+    return float(np.mean([((j.positions - start.positions) ** 2).sum() for j in jolted]))
 
 
 def _trouble(case: Case, outcome: Outcome) -> str:
