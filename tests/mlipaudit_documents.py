@@ -58,6 +58,21 @@ REACTION = {
     "products": structure(-490.0, 1.9),
     "transition_state": structure(-460.0, 1.4),
 }
+BOND = {
+    "atom_symbols": ["C", "O"],
+    "coordinates": [[0.0, 0.0, 0.0], [0.0, 0.0, 1.4]],
+    "smiles": "CO",
+    "charge": 0,
+    "pattern_atom_indices": [0, 1],
+    "reference_bond_distance": 1.4,
+}
+SQUARE = {
+    "atom_symbols": ["C"] * 4,
+    "coordinates": [[0.0, 0.0, 0.0], [1.4, 0.0, 0.0], [1.4, 1.4, 0.0], [0.0, 1.4, 0.0]],
+    "smiles": "C1CCC1",
+    "charge": 0,
+    "pattern_atoms": [0, 1, 2, 3],
+}
 DOCUMENTS: dict[str, object] = {
     "noncovalent_interactions/NCI_Atlas.json": {"1.01.01": HYDROGENS},
     "dihedral_scan/TorsionNet500.json": {"fragment_001": FRAGMENT},
@@ -68,6 +83,8 @@ DOCUMENTS: dict[str, object] = {
     "reference_geometry_stability/openff_n20_charged.json": {"mol_0": GEOMETRY | {"charge": -1}},
     "reactivity/grambow_dataset.json": {"005639": REACTION},
     "nudged_elastic_band/grambow_dataset_neb.json": {"000000": REACTION},
+    "bond_length_distribution/bond_length_distribution.json": {"carbon-oxygen (single)": BOND},
+    "ring_planarity/ring_planarity_data.json": {"square": SQUARE},
 }
 
 

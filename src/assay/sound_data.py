@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.analysis.fluctuations import BOLTZMANN
 from assay.analysis.superposition import superposed
 from assay.configurations import cluster, generator, symbol
 from assay.jobs import Job, Relaxation
@@ -193,6 +194,43 @@ def _surface(structure: Structure, place: Floats) -> tuple[Floats, Floats, Float
     return slopes[0], *np.linalg.eigh(0.5 * (hessian + hessian.T))
 
 
+def _bonds() -> Records:
+    """Pairs of atoms, with the stiffness of their bond."""
+    found: Records = {}
+    for name, numbers in (("copper_pair", (CU, CU)), ("mixed_pair", (CU, AU))):
+        rest = _relaxed(Structure.build(numbers, [[0.0, 0.0, 0.0], [LENGTH, 0.0, 0.0]]))
+        _, stiffness, _ = _surface(rest, rest.positions.ravel())
+        lines = f"bond = [0, 1]\nbond_stiffness = {0.5 * stiffness[-1]:.6f}\n"  # each end moves by a half
+        found[name] = ([Frame(rest, _energy(rest))], lines)
+    return found
+
+
+def _rings() -> Records:
+    """Octahedra, whose waist is flat, with the distance from the plane that heat gives it."""
+    corners = LENGTH / np.sqrt(2.0) * np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    found: Records = {}
+    for name, tips in (("copper_tips", CU), ("gold_tips", AU)):
+        rest = _relaxed(Structure.build([AU] * 4 + [tips] * 2, corners))
+        lines = f"ring = [0, 1, 2, 3]\nplane_fluctuation = {_out_of_plane(rest):.6f}\n"
+        found[name] = ([Frame(rest, _energy(rest))], lines)
+    return found
+
+
+def _out_of_plane(rest: Structure, count: int = 4) -> float:
+    """Root mean square distance (Å) of the first atoms from their plane, z = 0, at 300 K, harmonic and classical."""
+    _, stiffness, motions = _surface(rest, rest.positions.ravel())
+    inner = stiffness > 1e-2
+    flat = np.column_stack([np.ones(count), rest.positions[:count, :2]])
+    bent = (np.eye(count) - flat @ np.linalg.pinv(flat)) @ motions[2 : 3 * count : 3, inner]
+    return float(np.sqrt(BOLTZMANN * 300.0 * (bent**2 / stiffness[inner]).sum() / count))
+
+
+def _lasting() -> Records:
+    """Clusters that stay together at 300 K."""
+    bodies = {size: _relaxed(cluster((CU, AU), 1.0, size)) for size in (6, 7)}
+    return {f"cluster_of_{size}": ([Frame(body, _energy(body))], "") for size, body in bodies.items()}
+
+
 KINDS: dict[str, Callable[[], Records]] = {
     "noncovalent_interactions": _complexes,
     "dihedral_scan": _torsions,
@@ -200,4 +238,7 @@ KINDS: dict[str, Callable[[], Records]] = {
     "tautomers": _isomers,
     "reference_geometry": _geometries,
     "reactions": _reactions,
+    "bonds": _bonds,
+    "rings": _rings,
+    "stability": _lasting,
 }

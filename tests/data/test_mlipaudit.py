@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ase import units
 
@@ -12,6 +13,7 @@ from assay.data.mlipaudit import LAYOUTS, layout_files, read_files
 from assay.data.records import DataSet
 from assay.errors import AssayError
 from mlipaudit_documents import (
+    BOND,
     CONFORMERS,
     DOCUMENTS,
     FRAGMENT,
@@ -19,6 +21,7 @@ from mlipaudit_documents import (
     HYDROGENS,
     PAIR,
     REACTION,
+    SQUARE,
     write,
 )
 
@@ -147,3 +150,63 @@ def test_an_unreadable_file_is_one_sentence(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "NCI_Atlas.json").unlink()
     with pytest.raises(AssayError, match="cannot be read"):
         read_files(files, "x")
+
+
+def test_bonds_and_rings_name_their_atoms(tmp_path: Path) -> None:
+    sets = read(write(tmp_path, DOCUMENTS))
+    (bond,) = sets["bond_length_distribution"].records
+    assert (bond.info["bond"], bond.info["bond_type"], bond.info["bond_length"]) == ([0, 1], "C-O", 1.4)
+    (ring,) = sets["ring_planarity_data"].records
+    assert ring.info["ring"] == [0, 1, 2, 3]
+
+
+def test_a_bond_that_is_not_of_its_type_is_left_out(tmp_path: Path) -> None:
+    """As published, the C=O of methyl acetate is the bond between its carbons."""
+    wrong = BOND | {"reference_bond_distance": 1.51}
+    data = one(
+        tmp_path,
+        "bond_length_distribution.json",
+        {
+            "carbon-oxygen (single)": BOND,
+            "carbon-oxygen (double)": wrong,
+            "odd": BOND | {"pattern_atom_indices": [0, 7]},
+        },
+    )
+    assert [record.id for record in data.records] == ["carbon-oxygen (single)"]
+    assert "C=O of 1.51 Å" in data.remarks[0]
+    assert "two different atoms" in data.remarks[1]
+
+
+def test_a_ring_needs_four_atoms_that_are_there(tmp_path: Path) -> None:
+    wrong = SQUARE | {"pattern_atoms": [0, 1, 2]}
+    data = one(tmp_path, "ring_planarity_data.json", {"square": SQUARE, "wrong": wrong})
+    assert "four or more different atoms" in data.remarks[0]
+
+
+WATER = "3\nwater\nO 0.0 0.0 0.0\nH 0.96 0.0 0.0\nH -0.24 0.93 0.0\n"
+
+
+def test_systems_that_should_last_get_their_charges_and_boxes(tmp_path: Path) -> None:
+    names = ("stability/small_molecule_S.xyz", "stability/peptide_HCNO.xyz", "stability/peptide_solv.xyz")
+    (data,) = read(write(tmp_path, dict.fromkeys(names, WATER))).values()
+    assert data.card.kind == "stability"
+    assert [record.id for record in data.records] == ["small_molecule_S", "peptide_HCNO", "peptide_solv"]
+    sulfur, peptide, solution = (record.structures[0] for record in data.records)
+    assert (sulfur.charge, peptide.charge, solution.charge) == (0, 1, 0)
+    assert (sulfur.pattern, solution.pattern) == ("FFF", "TTT")
+    assert np.diag(solution.cell).tolist() == [23.43, 28.96, 20.90]
+
+
+def test_of_two_files_with_one_name_that_of_the_stability_benchmark_counts(tmp_path: Path) -> None:
+    other = WATER.replace("0.96", "0.97")
+    names = {"nve_energy_conservation/small_molecule_HCNO.xyz": other, "stability/small_molecule_HCNO.xyz": WATER}
+    (data,) = read(write(tmp_path, names)).values()
+    assert data.records[0].structures[0].positions[1, 0] == 0.96
+
+
+@pytest.mark.parametrize("text", [WATER + WATER, "", WATER[:30], "3\n\nO nan 0 0\nH 1 0 0\nH 0 1 0\n"])
+def test_a_system_that_cannot_be_read_is_one_sentence(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"small_molecule_S.xyz": text})
+    with pytest.raises(AssayError, match=r"small_molecule_S\.xyz") as error:
+        read(tmp_path)
+    assert "\n" not in str(error.value)

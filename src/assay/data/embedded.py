@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from assay.data import g2, s22x5
 from assay.data.folder import CARD, read_card, read_folder
-from assay.data.records import EMBEDDED, Card, DataSet
+from assay.data.records import EMBEDDED, MARKS, Card, DataSet
 
 SETS = Path(__file__).parent / "sets"
 """Sets that the project computed itself, each a folder in Assay's own layout."""
@@ -37,5 +37,19 @@ def _own(folder: Path) -> Entry:
 
 
 def defaults(kind: str) -> list[DataSet]:
-    """The embedded sets of a kind that a benchmark takes when the user gives none."""
-    return [entry.read() for entry in embedded().values() if entry.default and entry.card.kind == kind]
+    """The embedded sets of a kind that a benchmark takes when the user gives none; of a name, only the first record."""
+    own = [entry.read() for entry in embedded().values() if entry.default and entry.card.kind == kind]
+    if kind not in MARKS:
+        return own
+    found, names = [], set[str]()
+    for data in [*marked(kind, defaults("reference_geometry")), *own]:
+        fresh = tuple(record for record in data.records if record.id not in names)
+        names.update(record.id for record in fresh)
+        found += [replace(data, records=fresh)] if fresh else []
+    return found
+
+
+def marked(kind: str, sets: Sequence[DataSet]) -> list[DataSet]:
+    """Of sets of reference geometries, the records with a mark that makes them records of another kind."""
+    chosen = [replace(data, records=tuple(r for r in data.records if MARKS[kind] in r.info)) for data in sets]
+    return [data for data in chosen if data.records]

@@ -30,7 +30,7 @@ LARGEST = 2**29
 REQUIRED = ("name", "kind", "level")
 OPTIONAL = ("what", "licence", "citation", "source", "energy_unit")
 INFO = ("group", "repulsive", "atoms_a", "atoms_b", "charge_a", "charge_b", "torsion", "smiles", "use", "unusual",
-        "bond", "bond_type", "ring")  # fmt: skip
+        "bond", "bond_type", "bond_length", "bond_stiffness", "ring", "plane_fluctuation")  # fmt: skip
 Infos = Mapping[str, Mapping[str, object]]
 _RECORD = re.compile(r"""^.*\brecord=("[^"]*"|\S+)""", re.MULTILINE)
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from assay.data.records import YOURS, Card, DataSet, Record
+from assay.data.bond_types import fits
+from assay.data.mlipaudit_systems import SYSTEMS, read_systems
+from assay.data.records import MARKS, YOURS, Card, DataSet, Record
 from assay.data.rules import REACTION, REFERENCE, complaint
 from assay.data.units import electronvolts
 from assay.errors import AssayError
@@ -42,18 +45,20 @@ class Layout:
     @property
     def units(self) -> str:
         """Of energies, where there are any, and of lengths."""
-        return "Å" if self.kind == "reference_geometry" else f"{self.unit}, Å"
+        return "Å" if self.kind in MARKS else f"{self.unit}, Å"
 
 
 def read_files(files: Mapping[str, Callable[[], bytes]], where: str, lane: str = YOURS) -> list[DataSet]:
     """A data set for each file whose name belongs to the layout; other files are of no concern here."""
     known = {name: opener for name, opener in sorted(files.items()) if Path(name).name in LAYOUTS}
-    return [_read_file(name, opener, f"{where}/{name}", lane) for name, opener in known.items()]
+    sets = [_read_file(name, opener, f"{where}/{name}", lane) for name, opener in known.items()]
+    return sets + read_systems(files, where, lane)
 
 
 def layout_files(folder: Path) -> dict[str, Callable[[], bytes]]:
     """The files of the layout in a folder or in its sub-folders, by their path inside it."""
-    found = [path for name in LAYOUTS for path in (*folder.glob(name), *folder.glob(f"*/{name}")) if path.is_file()]
+    names = (*LAYOUTS, *SYSTEMS)
+    found = [path for name in names for path in (*folder.glob(name), *folder.glob(f"*/{name}")) if path.is_file()]
     return {path.relative_to(folder).as_posix(): _opener(path) for path in found}
 
 
@@ -224,6 +229,29 @@ def _geometry(name: str, entry: Entry, scale: float) -> Record:
     return Record(name, (molecule,), roles=(REFERENCE,), info={"smiles": str(entry.get("smiles", ""))})
 
 
+_WORDS = {"carbon": "C", "nitrogen": "N", "oxygen": "O", "fluorine": "F", "single": "-", "double": "=", "triple": "#"}
+
+
+def _bond(name: str, entry: Entry, scale: float) -> Record:
+    """A molecule with one bond marked; a bond whose length is not that of its type is left out.
+
+    One of the published entries lists symbols and coordinates in different orders: its C=O is 1.51 Å long.
+    """
+    record = _geometry(name, entry, scale)
+    words = [_WORDS.get(word, "") for word in re.findall("[a-z]+", name.lower())]
+    said = f"{words[0]}{words[2]}{words[1]}" if len(words) == 3 else ""
+    pair, length = _get(entry, "pattern_atom_indices"), float(_floats(entry, "reference_bond_distance", 0))
+    if said and not fits(said, length):
+        raise _Unusable(f"has a bond {said} of {length:.2f} Å; its symbols and coordinates are out of step")
+    marks: dict[str, object] = {"bond": pair, "bond_length": length}
+    return replace(record, info={**record.info, **marks, **({"bond_type": said} if said else {})})
+
+
+def _ring(name: str, entry: Entry, scale: float) -> Record:
+    record = _geometry(name, entry, scale)
+    return replace(record, info={**record.info, "ring": _get(entry, "pattern_atoms")})
+
+
 def _reaction(name: str, entry: Entry, scale: float) -> Record:
     structures, energies = [], []
     for key in ("reactants", "transition_state", "products"):
@@ -266,5 +294,11 @@ LAYOUTS: Mapping[str, Layout] = {
     "grambow_dataset_neb.json": Layout(
         "reactions", _reaction, "reactions of small organic molecules, for bands", "ωB97X-D3/def2-TZVP",
         "Grambow, Pattanaik and Green, Sci. Data 7, 137 (2020)", use="neb"),
+    "bond_length_distribution.json": Layout(
+        "bonds", _bond, "one bond of each of eight types", "B3LYP/6-31G(2df,p) minima",
+        "Ramakrishnan et al., Sci. Data 1, 140022 (2014)"),
+    "ring_planarity_data.json": Layout(
+        "rings", _ring, "six aromatic molecules", "B3LYP/6-31G(2df,p) minima",
+        "Ramakrishnan et al., Sci. Data 1, 140022 (2014)"),
 }  # fmt: skip
 """File names of the layout, as of MLIPAudit 0.1.8."""

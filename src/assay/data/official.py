@@ -189,6 +189,8 @@ _PACKINGS = (
      "220 records, 220 structures"),
     ("grambow", "reactivity", ("grambow_dataset.json",), "about 11960 records"),
     ("grambow-neb", "nudged_elastic_band", ("grambow_dataset_neb.json",), "100 records, 300 structures"),
+    ("bonds-mlipaudit", "bond_length_distribution", ("bond_length_distribution.json",), "8 records, 8 structures"),
+    ("rings-mlipaudit", "ring_planarity", ("ring_planarity_data.json",), "6 records, 6 structures"),
 )  # fmt: skip
 """Sets in MLIPAudit's packing: our name, their archive, the files in it, and the size as their papers say."""
 

@@ -21,8 +21,14 @@ KINDS: Mapping[str, str] = {
     "tautomers": "pairs of isomers that differ in where a hydrogen sits, with energies",
     "reference_geometry": "molecules at their minima",
     "reactions": "reactant, transition state and product of reactions, with energies",
+    "bonds": "molecules with one bond marked whose length is known",
+    "rings": "molecules with a flat ring marked",
+    "stability": "molecules, proteins and solutions that should last",
 }
 """Kinds of data sets, and what their records are."""
+
+MARKS: Mapping[str, str] = {"bonds": "bond", "rings": "ring"}
+"""Records of kind `reference_geometry` that have this in their `info` serve as records of these kinds, too."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,11 @@ class Record:
     of kind `noncovalent_interactions`. `coordinates` say where on a scan each structure lies: the dihedral angle
     (degrees), or the distance as a multiple of that at the minimum. `roles` name structures that differ in meaning:
     `reactant`, `transition_state`, `product`; `displaced` for a distorted copy of a reference geometry. `info` is
-    plain data about the record: `group` (class of interaction), `repulsive` (true if the curve has no well), `atoms_a`
-    and `atoms_b` (indices of the two molecules of a complex), `charge_a`, `charge_b`, `torsion` (four indices), `bond`
-    (two indices), `bond_type` ("C=O"), `ring` (indices), `smiles`.
+    plain data about the record:
+    `group` (class of interaction), `repulsive` (true if the curve has no well), `atoms_a` and `atoms_b` (indices of the
+    two molecules of a complex), `charge_a`, `charge_b`, `torsion` (four indices), `smiles`; `bond` (two indices),
+    `bond_type` ("C=O"), `bond_length` (Å, else that of the structure), `bond_stiffness` (eV/Å²), `ring` (indices), and
+    `plane_fluctuation` (Å, root mean square at 300 K).
     """
 
     id: str

@@ -65,6 +65,36 @@ def _geometry(record: Record) -> str:
     return ""
 
 
+def _bond(record: Record) -> str:
+    bond = record.info.get("bond")
+    natoms = len(record.structures[0])
+    if not (_indices(bond, natoms) and len(bond) == 2):  # type: ignore[arg-type]
+        return f"needs two different atoms for its bond, counted from 0 to {natoms - 1}"
+    return _positive(record, "bond_length", "bond_stiffness") or _one(record)
+
+
+def _ring(record: Record) -> str:
+    ring = record.info.get("ring")
+    natoms = len(record.structures[0])
+    if not (_indices(ring, natoms) and len(ring) > 3):  # type: ignore[arg-type]
+        return f"needs four or more different atoms for its ring, counted from 0 to {natoms - 1}"
+    return _positive(record, "plane_fluctuation") or _one(record)
+
+
+def _positive(record: Record, *names: str) -> str:
+    for name in names:
+        value = record.info.get(name, 1.0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < math.inf:
+            return f"has a {name} of {value!r}, which must be a number above zero"
+    return ""
+
+
+def _one(record: Record) -> str:
+    """The first structure counts; a displaced copy may follow it."""
+    displaced = record.roles == (REFERENCE, DISPLACED)
+    return "" if len(record.structures) == 1 or displaced else f"has {len(record.structures)} structures instead of one"
+
+
 _COUNT = {
     "noncovalent_interactions": _scan,
     "dihedral_scan": _scan,
@@ -72,6 +102,9 @@ _COUNT = {
     "tautomers": _pair,
     "reference_geometry": _geometry,
     "reactions": _reaction,
+    "bonds": _bond,
+    "rings": _ring,
+    "stability": _one,
 }
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.data.embedded import defaults, embedded
+from assay.data.embedded import defaults, embedded, marked
 from assay.data.folder import CARD, read_folder
 from assay.data.mlipaudit import LAYOUTS, layout_files, read_files
-from assay.data.records import KINDS, DataSet
+from assay.data.records import KINDS, MARKS, DataSet
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 
@@ -28,9 +28,16 @@ class DataSource:
         """
         if kind not in KINDS:
             raise AssayError(f"there is no kind of data '{kind}'{did_you_mean(kind, KINDS)}")
-        sets = [data for data in self.given if data.card.kind == kind] or defaults(kind)
+        sets = self._given(kind) or defaults(kind)
         fitting = [data for data in sets if not use or _use(data) in ("", use)]
         return fitting or sets
+
+    def _given(self, kind: str) -> list[DataSet]:
+        """What the user gave of a kind: sets of that kind, else marked records among reference geometries."""
+        own = [data for data in self.given if data.card.kind == kind]
+        if own or kind not in MARKS:
+            return own
+        return marked(kind, [data for data in self.given if data.card.kind == "reference_geometry"])
 
     @property
     def remarks(self) -> tuple[str, ...]:
