@@ -110,13 +110,13 @@ def index(known: dict[str, type[Benchmark]]) -> str:
         for name, kind in known.items()
         if is_check(name)
     )
-    physicality, molecules = (
+    physicality, molecules, general = (
         "".join(
             f"| [`{name}`]({name}.md) | {first_sentence(kind)} |\n"
             for name, kind in known.items()
             if name.startswith(f"{category}.")
         )
-        for category in ("physicality", "molecules")
+        for category in ("physicality", "molecules", "general")
     )
     return f"""# The benchmarks
 
@@ -143,7 +143,14 @@ These compare with reference data; [Molecules](../molecules.md) has the common r
 
 | benchmark | what it is about |
 |---|---|
-{molecules}"""
+{molecules}
+## General
+
+What every simulation needs; [Dynamics](../dynamics.md) has the protocols and rules.
+
+| benchmark | what it is about |
+|---|---|
+{general}"""
 
 
 def readme_rows(known: dict[str, type[Benchmark]]) -> list[str]:

@@ -245,7 +245,7 @@ class NeighbourCap(_CuAu):
         return _only(found, keep)
 
 
-@_bug("Everything is NaN after 500 calls.")
+@_bug("Everything is NaN after 500 calls.", "stability", "bond_lengths", "ring_planarity")
 class NanAfter(_Scaled):
     calls = 0
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.analysis.blocks import Average, average, equilibrated
+from assay.analysis.blocks import Average, average, drift, equilibrated
 from assay.structure import Floats
 
 BOLTZMANN = 8.617333262e-5
@@ -105,3 +105,18 @@ def balance(potential: Floats, kinetic: Floats) -> tuple[float, float]:
     kept = float(np.std(potential + kinetic))
     moved = max(float(np.std(kinetic)), float(np.std(potential)))
     return float(np.std(kinetic)), kept / moved if moved > 0.0 else 1.0
+
+
+def wandering(times: Floats, series: Floats, memory: float) -> Average:
+    """The slope of a series, whose values may wander for as long as `memory` (unit of time) before they turn.
+
+    Fast oscillations hide how slowly a series wanders; so its residuals count for no more independent values than
+    there are memories in the time.
+    """
+    slope = drift(times, series)
+    if len(times) < 4:
+        return slope
+    length = float(times[-1] - times[0])
+    rest = series - series.mean() - slope.value * (times - times.mean())
+    least = float(np.std(rest)) * sqrt(12.0) / (length * sqrt(max(length / memory, 1.0)))
+    return slope._replace(stderr=max(slope.stderr or 0.0, least))

@@ -42,7 +42,7 @@ def defaults(kind: str) -> list[DataSet]:
     if kind not in MARKS:
         return own
     found, names = [], set[str]()
-    for data in [*marked(kind, defaults("reference_geometry")), *own]:
+    for data in [*own, *marked(kind, defaults("reference_geometry"))]:
         fresh = tuple(record for record in data.records if record.id not in names)
         names.update(record.id for record in fresh)
         found += [replace(data, records=fresh)] if fresh else []

@@ -1,0 +1,48 @@
+"""Write sets of single structures, free or periodic, without energies, in Assay's folder layout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ase import Atoms
+from folder import SETS
+
+
+@dataclass(frozen=True)
+class System:
+    """One structure, whose `info` has its charge, and plain data about it."""
+
+    id: str
+    atoms: Atoms
+    info: Mapping[str, object] = field(default_factory=dict)
+
+
+def write_systems(name: str, card: Mapping[str, str], systems: Iterable[System]) -> None:
+    """Write `data.toml` and `structures.xyz`; text in them depends on the data alone."""
+    folder = SETS / name
+    folder.mkdir(parents=True, exist_ok=True)
+    systems = list(systems)
+    lines = [f"{key} = {_toml(value)}" for key, value in ({"name": name} | dict(card)).items()]
+    for system in systems:
+        lines += ["", f"[records.{system.id}]"] + [f"{key} = {_toml(value)}" for key, value in system.info.items()]
+    (folder / "data.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "structures.xyz").write_text("".join(map(_xyz, systems)), encoding="utf-8")
+
+
+def _toml(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _xyz(system: System) -> str:
+    atoms = system.atoms
+    periodic = bool(atoms.pbc.all())
+    lattice = " ".join(f"{x:.4f}" for x in atoms.cell.array.ravel())
+    box = f'Lattice="{lattice}" pbc="T T T"' if periodic else 'pbc="F F F"'
+    comment = f"Properties=species:S:1:pos:R:3 record={system.id} charge={atoms.info['charge']} spin=1 {box}"
+    rows = [
+        f"{symbol:2s} {x:10.4f} {y:10.4f} {z:10.4f}\n"
+        for symbol, (x, y, z) in zip(atoms.get_chemical_symbols(), atoms.positions, strict=True)
+    ]
+    return f"{len(atoms)}\n{comment}\n{''.join(rows)}"

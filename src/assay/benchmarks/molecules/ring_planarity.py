@@ -1,0 +1,89 @@
+"""Aromatic rings stay flat under thermal motion, and bend as much as they should.
+
+Aromatic rings are flat because their electrons are shared; a potential that lets them pucker gets stacking, binding and
+hydrogen bonds wrong. One that holds them rigid is wrong, too, and so is one that lets nothing move.
+
+Protocol: NVT at 300 K from the reference geometry. plane_rmsd_mean is the mean over the frames of the root mean square
+distance of the ring atoms from their best plane (principal components), the published metric; good up to 0.05 Å, or to
+what heat alone may do to a ring in so long a run if that is more, as in purine. literal_score is its score under 0.05 Å
+for all; the publication calls 0.3 Å the limit of a flat ring. fluctuation is the root of the mean square of the same
+distance, fluctuation_ratio its ratio to that of a harmonic ring, fluctuation_error the size of the logarithm of that;
+good up to a factor of 1.4, or to twice its own standard error in a run too short to say more. The score of a ring is
+the worse of the two. A molecule that breaks, gets hot or stands still fails.
+Reference: flat rings; harmonic GFN2-xTB for six rings, and for others the ring of the same size.
+Cite: MLIPAudit for plane_rmsd_mean and its threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.blocks import average
+from assay.analysis.fluctuations import pooled, settled, spread
+from assay.analysis.planes import plane_rmsd
+from assay.benchmark import Case, Metric, Observation
+from assay.benchmarks._runs import STDERR, body_of, followed, mean_temperature, thinned
+from assay.benchmarks.molecules._records import CHARGE_IGNORED
+from assay.benchmarks.molecules._thermal import FACTOR, FLUCTUATION, ThermalBenchmark
+from assay.data.records import Record
+from assay.jobs import Watch
+from assay.outcome import OK, Outcome
+from assay.score import soft_threshold
+
+FLAT = 0.05
+BY_SIZE: Mapping[int, float] = {4: 0.02, 5: 0.0245, 6: 0.0365, 9: 0.0558}
+"""Root mean square distance (Å) from the plane at 300 K, by ring atoms: of five- and six-rings and of purine in
+GFN2-xTB (data_generation/fluctuations.py)."""
+
+
+@dataclass(frozen=True)
+class RingPlanarity(ThermalBenchmark):
+    """The distance of ring atoms from their plane."""
+
+    kind = "rings"
+    metrics = (
+        Metric("plane_rmsd_mean", "Å", threshold=FLAT),
+        *FLUCTUATION,
+        Metric("literal_score", "1", ideal=1.0),
+        CHARGE_IGNORED,
+    )
+
+    def watched(self, record: Record) -> Watch:
+        """The distance of the ring atoms from their plane."""
+        return Watch("plane", tuple(_ring(record)))
+
+    def context_of(self, record: Record) -> dict[str, object]:
+        """The ring, and how far (Å) heat moves its atoms out of the plane."""
+        ring = _ring(record)
+        size = min(BY_SIZE, key=lambda count: abs(count - len(ring)))
+        expected = float(record.info.get("plane_fluctuation", BY_SIZE[size]))  # type: ignore[arg-type]
+        return {"body": body_of(record.structures[0]), "ring": ring, "expected": expected}
+
+    def summary(self, case: Case, runs: Sequence[Outcome]) -> Observation:
+        """Mean and root mean square distance over all runs."""
+        ring, expected = [int(i) for i in case.context["ring"]], float(case.context["expected"])
+        whole = [followed(run, lambda positions: plane_rmsd(positions[:, ring])) for run in runs]
+        kept = settled(whole, self.drop_start)
+        mean, heat = pooled([average(d) for d in kept]), mean_temperature(runs)
+        moved = spread([d**2 for d in kept], expected, self.amplitudes(kept, len(ring) - 3))
+        values = {
+            "plane_rmsd_mean": mean.value,
+            **moved.values(),
+            "literal_score": soft_threshold(mean.value, FLAT),
+            "expected_fluctuation": expected,
+            "temperature": heat.value,
+        }
+        width = mean.value * moved.log_stderr  # of the same amplitudes
+        errors = {"plane_rmsd_mean": max(mean.stderr or 0.0, width), "temperature": heat.stderr, **moved.errors()}
+        counts, edges = np.histogram(np.concatenate(kept), 40)
+        detail = {STDERR: errors, "plane_rmsd": thinned(whole[0]), "histogram": counts, "edges": edges}
+        limits = {"plane_rmsd_mean": max(FLAT, moved.room * expected), **moved.tolerance(FACTOR)}
+        return Observation(case.id, OK, values, detail=detail, tolerances=limits)
+
+
+def _ring(record: Record) -> list[int]:
+    ring = record.info["ring"]
+    return [int(atom) for atom in ring]  # type: ignore[attr-defined]

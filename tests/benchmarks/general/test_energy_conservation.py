@@ -1,0 +1,145 @@
+"""Energy of isolated springs: kept by a sound model, lost by a leaky one, and no question for one without forces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.benchmark import Benchmark, Observation, Scope, registered_benchmarks
+from assay.benchmarks.general._ice import ice_cell
+from assay.data.records import Record
+from assay.data.source import DataSource
+from assay.jobs import Dynamics
+from assay.model import ModelCard
+from assay.structure import Floats, Structure
+from assay.survey import Survey
+from molecule_cases import Model, source, survey
+from run_cases import HOPELESS, observe_runs, scaled, springs
+
+REST = np.array([[0.0, 0.0, 0.0], [1.42, 0.0, 0.0], [0.7, 1.3, 0.0], [0.7, 0.5, 1.2]])
+NUMBERS = [6, 8, 6, 6]
+BODY = replace(Structure.build(NUMBERS, REST), charge=0, spin=1)
+SOUND = springs(REST, 15.0)
+
+
+def built(**settings: object) -> Benchmark:
+    return registered_benchmarks()["general.energy_conservation"](**settings)
+
+
+def only(name: str, structure: Structure) -> DataSource:
+    """One system, and no ring that the model could know."""
+    lead = Record("lead", (Structure.build([82] * 4, np.eye(4, 3)),), info={"ring": [0, 1, 2, 3]})
+    return DataSource((*source("stability", Record(name, (structure,))).given, *source("rings", lead).given))
+
+
+def data() -> DataSource:
+    return only("springs", BODY)
+
+
+def seen(model: Model, folder: Path, steps: int = 2000) -> Observation:
+    asked = built(steps=steps, interval=5)
+    return observe_runs(asked, list(asked.cases(Scope(survey(), None, data()))), model, folder)["springs"]
+
+
+def score(observation: Observation) -> float:
+    found = built().case_score(observation)
+    assert found is not None
+    return found
+
+
+def test_springs_keep_their_energy_and_the_error_falls_with_the_square_of_the_time_step(tmp_path: Path) -> None:
+    found = seen(SOUND, tmp_path)
+    assert found.status == "ok", found.reason
+    assert abs(found.values["drift"]) < 1.0
+    assert found.detail["stderr"]["drift"] < 1.0
+    assert found.values["time_step_order"] == pytest.approx(2.0, abs=0.3)
+    assert found.values["exchange"] < 0.1
+    assert score(found) == 1.0
+
+
+def leaky(rate: float) -> Model:
+    """Springs, and a force along the motion, which the model learns from the place before."""
+    before: dict[str, Floats] = {}
+
+    def model(s: Structure) -> tuple[float, Floats]:
+        energy, forces = SOUND(s)
+        moved = s.positions - before.get("place", s.positions)
+        before["place"] = s.positions.copy()
+        return energy, forces + rate * moved
+
+    return model
+
+
+def test_a_force_that_does_work_shows_as_drift(tmp_path: Path) -> None:
+    gentle, strong = (seen(leaky(rate), tmp_path) for rate in (0.2, 0.8))
+    for found in (gentle, strong):
+        assert found.values["drift"] > 5.0 * found.detail["stderr"]["drift"]
+    assert strong.values["drift"] > 2.0 * gentle.values["drift"] > 2.0
+    assert score(strong) <= 0.1
+
+
+@pytest.mark.parametrize("model", [*HOPELESS, "constant_energy", "mixed_units"])
+def test_broken_models_score_next_to_nothing(model: str, tmp_path: Path) -> None:
+    others = {"constant_energy": scaled(SOUND, 0.0, 1.0), "mixed_units": scaled(SOUND, 23.06, 1.0)}
+    broken = others[model] if model in others else HOPELESS[model](SOUND)
+    found = seen(broken, tmp_path, 1000)
+    assert score(found) <= 0.1, (found.reason, found.values)
+
+
+def test_without_forces_there_is_nothing_to_keep(tmp_path: Path) -> None:
+    found = seen(scaled(SOUND, 0.0, 0.0), tmp_path, 100)
+    assert found.status == "failed"
+    assert "there are no forces" in found.reason
+
+
+def test_the_drift_does_not_depend_on_the_size(tmp_path: Path) -> None:
+    """Two copies that do not know of each other drift like one."""
+    far = np.concatenate([REST, REST + np.array([9.0, 0.0, 0.0])])
+    both = replace(Structure.build(NUMBERS * 2, far), charge=0, spin=1)
+    asked = built(steps=1500)
+
+    def model(s: Structure) -> tuple[float, Floats]:
+        parts = [SOUND(Structure.build(NUMBERS, s.positions[part])) for part in (slice(0, 4), slice(4, 8))]
+        return sum(p[0] for p in parts), np.concatenate([p[1] for p in parts])
+
+    cases = list(asked.cases(Scope(survey(), None, only("both", both))))
+    found = observe_runs(asked, cases, model, tmp_path)["both"]
+    assert abs(found.values["drift"]) < 1.0 + 3.0 * found.detail["stderr"]["drift"]
+
+
+def test_both_time_steps_cover_the_same_time() -> None:
+    (case,) = built(steps=1000, seeds=2).cases(Scope(survey(), None, data()))
+    jobs = {role: job for role, job in case.jobs.items() if isinstance(job, Dynamics)}
+    assert set(jobs) == {"run1", "fine1", "run2", "fine2"}
+    assert {job.steps * job.timestep for job in jobs.values()} == {1000.0}
+    assert {job.interval * job.timestep for job in jobs.values()} == {5.0}
+    assert {job.ensemble for job in jobs.values()} == {"nve"}
+
+
+def test_a_small_ring_comes_first_and_then_the_systems_that_should_last() -> None:
+    found = [case.id for case in built(molecules=3).cases(Scope(survey((1, 6, 7, 8, 9, 16, 17))))]
+    assert found == ["furan", "small_molecule_HCNO", "small_molecule_sulfur"]
+    assert [case.id for case in built(molecules=1).cases(Scope(survey()))] == ["furan"]
+
+
+def test_periodic_models_are_asked_about_a_crystal_too() -> None:
+    water = Survey(ModelCard("w", elements=(1, 6, 8)), answered=(1, 6, 8), pbc=("FFF", "TTT"))
+    assert [case.id for case in built(molecules=1).cases(Scope(water))] == ["furan", "ice"]
+    assert [case.id for case in built().cases(Scope(water, None, data()))] == ["springs", "C crystal"]
+
+
+def test_ice_is_made_of_water_molecules_with_four_neighbours() -> None:
+    cell = ice_cell()
+    atoms = cell.to_atoms()
+    distances = atoms.get_all_distances(mic=True)
+    oxygens, hydrogens = np.flatnonzero(cell.numbers == 8), np.flatnonzero(cell.numbers == 1)
+    assert (len(oxygens), len(hydrogens)) == (8, 16)
+    near = distances[np.ix_(oxygens, hydrogens)]
+    assert ((near < 1.1).sum(axis=1) == 2).all()
+    assert ((near < 2.0).sum(axis=1) == 4).all()
+    assert ((near < 1.1).sum(axis=0) == 1).all()
+    assert distances[np.ix_(oxygens, oxygens)][np.triu_indices(8, 1)].min() == pytest.approx(2.76, abs=0.01)
+    assert atoms.get_masses().sum() / 6.02214e23 * 1e24 / cell.volume == pytest.approx(0.92, abs=0.03)

@@ -1,0 +1,144 @@
+"""Bonds in motion: length, bias and fluctuation, and models that are too stiff, too soft, frozen or broken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.benchmark import Observation, Scope
+from assay.data.bond_types import BOND_TYPES
+from assay.data.embedded import defaults
+from assay.data.records import Record
+from assay.data.source import DataSource
+from assay.jobs import Dynamics, Watch
+from assay.outcome import OK, Outcome
+from assay.structure import Structure
+from assay.trajectory import Recorder, trajectory_path
+from molecule_cases import Model, benchmark, source, survey
+from run_cases import HOPELESS, observe_runs, springs
+
+LENGTH, STIFFNESS = 1.41, BOND_TYPES["C-O"].stiffness
+REST = np.array([[0.0, 0.0, 0.0], [LENGTH, 0.0, 0.0]])
+PAIR = replace(Structure.build([6, 8], REST), charge=0, spin=1)
+NAME = "bond_lengths"
+SOUND = springs(REST, STIFFNESS)
+
+
+def data(**info: object) -> DataSource:
+    return source("bonds", Record("pair", (PAIR,), info={"bond": [0, 1], **info}))
+
+
+def seen(model: Model, folder: Path, steps: int = 12_000, seeds: int = 1) -> Observation:
+    asked = benchmark(NAME, steps=steps, interval=10, seeds=seeds)
+    cases = list(asked.cases(Scope(survey(), None, data())))
+    return observe_runs(asked, cases, model, folder)["pair"]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Observation:
+    return seen(SOUND, tmp_path_factory.mktemp("sound"), 20_000)
+
+
+def score(observation: Observation) -> float:
+    found = benchmark(NAME).case_score(observation)
+    assert found is not None
+    return found
+
+
+def test_a_sound_bond_has_its_length_and_the_fluctuation_of_its_stiffness(sound: Observation) -> None:
+    found = sound
+    assert found.status == OK, found.reason
+    assert score(found) == 1.0
+    assert found.values["bias"] == pytest.approx(0.0, abs=0.005)
+    assert found.values["fluctuation_ratio"] == pytest.approx(1.0, abs=0.3)
+    assert found.values["mean_deviation"] == pytest.approx(0.8 * found.values["fluctuation"], rel=0.1)
+    assert found.detail["stderr"]["fluctuation_ratio"] > 0.05
+    assert found.detail["histogram"].sum() <= 2001
+
+
+def test_too_stiff_and_too_soft_are_told_apart(tmp_path: Path) -> None:
+    stiff, soft = (seen(springs(REST, factor * STIFFNESS), tmp_path, 15_000, 4) for factor in (3.0, 1.0 / 3.0))
+    assert stiff.values["fluctuation_ratio"] == pytest.approx(3.0**-0.5, abs=0.12)
+    assert soft.values["fluctuation_ratio"] == pytest.approx(3.0**0.5, abs=0.35)
+    for found in (stiff, soft):
+        assert found.status == OK
+        assert score(found) < 0.4
+        assert found.values["mean_deviation"] < 0.05, "the published metric sees nothing wrong"
+
+
+def metric_scores(observation: Observation) -> dict[str, float | None]:
+    return {metric.name: metric.score(observation) for metric in benchmark(NAME).metrics}
+
+
+def test_a_bond_that_is_too_long_has_a_bias_and_the_right_fluctuation(tmp_path: Path) -> None:
+    found = seen(springs(1.08 * REST, STIFFNESS), tmp_path, 6000)
+    assert found.values["bias"] == pytest.approx(0.08 * LENGTH, abs=0.005)
+    assert metric_scores(found)["fluctuation_error"] == 1.0
+    assert score(found) < 0.1
+
+
+def frozen_run(folder: Path) -> Outcome:
+    recorder = Recorder(trajectory_path(folder, "stuck"), 2)
+    for step in range(200):
+        recorder.add(REST, (float(step), 0.0, 0.08, 0.0))
+    values = {"natoms": 2, "frames": 200, "expected_frames": 200, "freedom": 6, "stopped": ""}
+    return Outcome("stuck", OK, {**values, "trajectory": recorder.finish({})}, folder=folder)
+
+
+def test_a_frozen_molecule_fails_although_it_deviates_by_nothing(tmp_path: Path) -> None:
+    asked = benchmark(NAME)
+    (case,) = asked.cases(Scope(survey(), None, data()))
+    found = asked.observe(case, {"run1": frozen_run(tmp_path)})
+    assert found.values["mean_deviation"] == pytest.approx(0.0, abs=1e-6)
+    assert score(found) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", HOPELESS)
+def test_broken_models_score_next_to_nothing(model: str, tmp_path: Path) -> None:
+    found = seen(HOPELESS[model](SOUND), tmp_path, 2000)
+    assert score(found) <= 0.1, (found.reason, found.values)
+
+
+def test_seeds_are_runs_of_their_own_and_their_scatter_is_an_error(tmp_path: Path) -> None:
+    asked = benchmark(NAME, steps=1000, interval=10, seeds=3)
+    (case,) = asked.cases(Scope(survey(), None, data()))
+    jobs = list(case.jobs.values())
+    assert [job.seed for job in jobs if isinstance(job, Dynamics)] == [0, 1, 2]
+    observations = observe_runs(asked, [case], SOUND, tmp_path)
+    metrics = {m.name: m for m in asked.measure(list(observations.values()))}
+    assert metrics["mean_deviation"].stderr is not None
+    assert metrics["mean_deviation"].stderr > 0.0
+
+
+def test_a_short_run_is_not_held_to_what_it_cannot_know(tmp_path: Path, sound: Observation) -> None:
+    assert seen(SOUND, tmp_path, 1000).tolerances["fluctuation_error"] > 0.6
+    assert sound.tolerances["fluctuation_error"] == pytest.approx(np.log(1.4))
+
+
+def test_the_distance_is_watched_only_if_a_run_may_end_early() -> None:
+    (case,) = benchmark(NAME).cases(Scope(survey(), None, data()))
+    (early,) = benchmark(NAME, until_error=0.001).cases(Scope(survey(), None, data()))
+    jobs = [c.jobs["run1"] for c in (case, early)]
+    assert [job.watch for job in jobs if isinstance(job, Dynamics)] == [(), (Watch("distance", (0, 1)),)]
+
+
+def test_a_bond_of_unknown_stiffness_is_not_asked() -> None:
+    odd = Record("odd", (replace(Structure.build([6, 8], [[0, 0, 0], [2.0, 0, 0]]), charge=0),), info={"bond": [0, 1]})
+    (case,) = benchmark(NAME).cases(Scope(survey(), None, source("bonds", odd)))
+    assert "bond_stiffness" in case.unsupported
+    known = replace(odd, info={"bond": [0, 1], "bond_stiffness": 10.0})
+    (case,) = benchmark(NAME).cases(Scope(survey(), None, source("bonds", known)))
+    assert case.jobs
+    assert case.context["expected"] == pytest.approx(np.sqrt(0.0258520 / 10.0), rel=1e-4)
+
+
+def test_eight_types_of_bonds_come_with_the_program() -> None:
+    (bonds,) = defaults("bonds")
+    assert {str(record.info["bond_type"]) for record in bonds.records} == set(BOND_TYPES)
+    cases = list(benchmark(NAME).cases(Scope(survey((1, 6, 7, 8, 9)))))
+    assert len(cases) == 8
+    for case in cases:
+        assert case.context["length"] == pytest.approx(BOND_TYPES[case.context["group"]].length, abs=0.01)
