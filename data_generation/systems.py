@@ -1,12 +1,14 @@
-"""Write sets of single structures, free or periodic, without energies, in Assay's folder layout."""
+"""Write, and read again, sets of single structures, free or periodic, without energies, in Assay's folder layout."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ase import Atoms
+from ase.io import iread
 from folder import SETS
 
 
@@ -29,6 +31,14 @@ def write_systems(name: str, card: Mapping[str, str], systems: Iterable[System])
         lines += ["", f"[records.{system.id}]"] + [f"{key} = {_toml(value)}" for key, value in system.info.items()]
     (folder / "data.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "structures.xyz").write_text("".join(map(_xyz, systems)), encoding="utf-8")
+
+
+def read_systems(name: str) -> list[System]:
+    """The systems of a set that was written before; written again, they give the same text."""
+    folder = SETS / name
+    told = tomllib.loads((folder / "data.toml").read_text(encoding="utf-8")).get("records", {})
+    frames = iread(folder / "structures.xyz", index=":")
+    return [System(atoms.info["record"], atoms, told.get(atoms.info["record"], {})) for atoms in frames]
 
 
 def _toml(value: object) -> str:

@@ -160,6 +160,21 @@ def test_an_explosion_outranks_a_hydrogen_that_was_lost_before() -> None:
     assert verdict(positions, kelvin)[:2] == (EXPLOSION, 160)
 
 
+def test_an_explosion_that_throws_atoms_about_is_an_explosion() -> None:
+    positions, kelvin = run()
+    positions[140:] += 20.0 * np.random.default_rng(5).normal(size=positions[140:].shape)
+    kelvin[140:] = 3e5
+    assert verdict(positions, kelvin)[:2] == (EXPLOSION, 140)
+
+
+def test_the_heat_of_an_explosion_is_part_of_it_unless_it_has_lasted() -> None:
+    positions, kelvin = run()
+    kelvin[136:140], kelvin[140:] = [1500.0, 3000.0, 6000.0, 9000.0], 2e4
+    assert verdict(positions, kelvin) == Verdict(EXPLOSION, 140, "the temperature is 20000 K", 0.35)
+    kelvin[100:140] = 9000.0
+    assert verdict(positions, kelvin)[:2] == (OVERHEATING, 100)
+
+
 @pytest.mark.parametrize("cold", [False, True])
 def test_a_frozen_run_scores_nothing(cold: bool) -> None:
     positions, kelvin = run()
@@ -184,6 +199,12 @@ def test_a_run_that_stopped_is_judged_by_its_frames() -> None:
 def test_the_size_of_chunks_does_not_matter() -> None:
     positions, kelvin = run()
     positions[77:, 8] += [-3.5, 3.0, 0.0]
+    assert verdict(positions, kelvin, most=1) == verdict(positions, kelvin, most=1000)
+    kelvin[:20] += 3000.0  # goes, as later pieces show
+    positions[15:, [0, 3, 4, 5]] += [50.0, 0.0, 0.0]
+    found = [verdict(positions, kelvin, most=most) for most in (1, 16, 1000)]
+    assert [v[:2] for v in found] == [(FRAGMENTS, 15)] * 3
+    positions[40:] = np.nan
     assert verdict(positions, kelvin, most=1) == verdict(positions, kelvin, most=1000)
 
 

@@ -116,11 +116,12 @@ def judge(
     course = _Course(body)
     for positions, kelvin in frames:
         course.look(np.asarray(positions, dtype=float), np.asarray(kelvin, dtype=float))
-        if course.events:
+        if course.over:
             break
     heat = np.concatenate(course.heat) if course.heat else np.zeros(0)
-    found = [*course.events, *_explosions(heat, target), *_overheating(heat, target, freedom, expected)]
-    if found:
+    exploded = _explosions(heat, target)
+    found = [*exploded, *course.events, *_overheating(heat, target, freedom, expected, exploded)]
+    if found:  # of what happens in the same frame, the published rule is named
         frame, kind, reason = min(found, key=lambda event: event[0])
         return Verdict(kind, frame, reason, 0.5 * min(frame / expected, 1.0))
     lost = course.first_loss()
@@ -142,6 +143,9 @@ class _Course:
 
     body: Body
     seen: int = 0
+    over: bool = False
+    """Whether numbers have come that are none: nothing can be said of what follows."""
+
     events: list[Event] = field(default_factory=list)
     heat: list[Floats] = field(default_factory=list)
 
@@ -155,20 +159,20 @@ class _Course:
         self.first: Floats | None = None
 
     def look(self, positions: Floats, kelvin: Floats) -> None:
-        """Take a piece of the run, up to where the first thing goes wrong."""
+        """Take a piece of the run; after the one in which something goes wrong, only its temperatures."""
+        gone_wrong = bool(self.events)
         finite = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(kelvin)
         if not finite.all():
-            frame = int(np.argmin(finite))
+            frame, self.over = int(np.argmin(finite)), True
             self.events.append((self.seen + frame, NOT_FINITE, "positions or velocities are no numbers"))
             positions, kelvin = positions[:frame], kelvin[:frame]
         self.heat.append(kelvin)
-        if not len(positions):
-            return
-        lengths = self.body.lengths(positions)
-        self._bonds(lengths)
-        self._collapse(positions)
-        self._hydrogens(positions, lengths)
-        self._movement(positions, lengths)
+        if len(positions) and not gone_wrong:
+            lengths = self.body.lengths(positions)
+            self._bonds(lengths)
+            self._collapse(positions)
+            self._hydrogens(positions, lengths)
+            self._movement(positions, lengths)
         self.seen += len(positions)
 
     def _bonds(self, lengths: Floats) -> None:
@@ -248,10 +252,12 @@ def _explosions(heat: Floats, target: float) -> list[Event]:
     return [(int(f), EXPLOSION, f"the temperature is {heat[f]:.0f} K") for f in frames[:1]]
 
 
-def _overheating(heat: Floats, target: float, freedom: int, expected: int) -> list[Event]:
+def _overheating(
+    heat: Floats, target: float, freedom: int, expected: int, exploded: Sequence[Event] = ()
+) -> list[Event]:
     """A temperature that is too high for ten frames, or a twentieth of the run if that is more, and stays so.
 
-    Heat that comes from a strained start, and goes, is none.
+    Heat that comes from a strained start, and goes, is none; nor is heat that grows into an explosion sooner.
     A few atoms are now and then far hotter than the mean, by the square root of 2 / freedom, and stay so for a while:
     successive frames are taken for one sample, because it is not known how far apart they are.
     """
@@ -267,6 +273,8 @@ def _overheating(heat: Floats, target: float, freedom: int, expected: int) -> li
         return []
     start = int(high[0])
     frame = start + int(np.argmax(heat[start : start + width] > limit))
+    if any(e < frame + width and heat[e:].mean() > target + HOTTER for e, *_ in exploded):
+        return []
     return [(frame, OVERHEATING, f"the temperature stays near {later[start]:.0f} K")]
 
 
