@@ -12,7 +12,7 @@ audit: $(VENV)/audit-ready
 	$(BIN)/assay run gfn2-xtb nep89 --suite smoke --output results
 
 test: $(VENV)/test-ready
-	$(BIN)/python -m pytest --family nep --numprocesses auto --dist loadgroup
+	$(BIN)/python -m pytest --family nep --numprocesses auto --dist worksteal
 
 test-slow: $(VENV)/test-ready
 	$(BIN)/python -m pytest -m slow

@@ -44,11 +44,6 @@ MANDATORY = {
 every_benchmark = pytest.mark.parametrize("name", NAMES)
 
 
-def grouped(model: str, *others: object) -> object:
-    """Parameters of a test; all tests of a model run in the same process, where its reports are kept."""
-    return pytest.param(*others, model, marks=pytest.mark.xdist_group(model))
-
-
 def build(name: str) -> Benchmark:
     """A benchmark with its own defaults."""
     return registered_benchmarks()[name]()
@@ -209,8 +204,20 @@ GOLDEN_MODELS = (
 SOUND_MODELS = (*(f"assay.sabotage:{name}" for name in SOUND), "lj")
 
 
-@pytest.mark.parametrize("model", map(grouped, SOUND_MODELS))
-def test_sound_models_pass_every_check_that_applies(model: str) -> None:
+@pytest.mark.parametrize("model", dict.fromkeys((*SOUND_MODELS, *GOLDEN_MODELS)))
+def test_reports_are_finite_say_what_they_should_and_what_they_said_before(model: str) -> None:
+    """All of it in one test, because tests may run in different processes, and a report takes long to make."""
+    if model in SOUND_MODELS:
+        passes_every_check_that_applies(model)
+    if model in GOLDEN_MODELS:
+        is_finite_json(verified(model))
+        is_finite_json(measured(model))
+        for name in NAMES:
+            order_of_observations_does_not_matter(name, model)
+        gets_what_is_kept(model)
+
+
+def passes_every_check_that_applies(model: str) -> None:
     report = verified(model)
     assert report.passed
     assert report.exit_code == 0
@@ -222,9 +229,7 @@ def test_sound_models_pass_every_check_that_applies(model: str) -> None:
     assert skipped == {"unit_conversion"} | ({"batch_consistent"} if model != "assay.sabotage:sound_batch" else set())
 
 
-@every_benchmark
-@pytest.mark.parametrize("model", map(grouped, GOLDEN_MODELS))
-def test_the_order_of_observations_does_not_matter(name: str, model: str) -> None:
+def order_of_observations_does_not_matter(name: str, model: str) -> None:
     benchmark = build(name)
     report = verified(model) if isinstance(benchmark, Check) else measured(model)
     found = next(b for b in report.result.benchmarks if b.name == name)
@@ -232,18 +237,16 @@ def test_the_order_of_observations_does_not_matter(name: str, model: str) -> Non
     if isinstance(benchmark, Check):
         one, two = benchmark.verdict(forwards), benchmark.verdict(backwards)
         for field in ("status", "passed", "grade", "error", "tolerance", "evaluated", "refused", "skipped"):
-            assert getattr(one, field) == getattr(two, field)
+            assert getattr(one, field) == getattr(two, field), name
     for a, b in zip(benchmark.measure(forwards), benchmark.measure(backwards), strict=True):
-        assert (a.name, a.value, a.score, a.coverage) == (b.name, b.value, b.score, b.coverage)
+        assert (a.name, a.value, a.score, a.coverage) == (b.name, b.value, b.score, b.coverage), name
 
 
-@pytest.mark.parametrize("model", map(grouped, GOLDEN_MODELS))
-def test_documents_are_finite_json(model: str) -> None:
-    for report in (verified(model), measured(model)):
-        text = json.dumps(report.data, allow_nan=False)
-        scores = [b["score"] for b in json.loads(text)["models"][0]["benchmarks"] if b["score"] is not None]
-        assert all(0.0 <= score <= 1.0 for score in scores)
-        assert all(math.isfinite(x) for o in _observations(report) for x in o.values.values())
+def is_finite_json(report: Report) -> None:
+    text = json.dumps(report.data, allow_nan=False)
+    scores = [b["score"] for b in json.loads(text)["models"][0]["benchmarks"] if b["score"] is not None]
+    assert all(0.0 <= score <= 1.0 for score in scores)
+    assert all(math.isfinite(x) for o in _observations(report) for x in o.values.values())
 
 
 def _observations(report: Report) -> Iterator[Observation]:
@@ -294,32 +297,33 @@ def test_both_lists_of_who_catches_what_agree() -> None:
         assert BROKEN[model].caught_by, f"{name} catches {model}, which names nobody"
 
 
-MEANT = sorted({*CATCHES, *CAUGHT})
+MEANT = {
+    model: sorted({name for name, caught in (*CATCHES, *CAUGHT) if caught == model})
+    for model in sorted({model for _, model in (*CATCHES, *CAUGHT)})
+}
 
 
-@cache
-def scored(model: str) -> Report:
-    """The benchmarks other than checks that must catch a broken model, in one run."""
-    wanted = [name for name, caught in MEANT if caught == model and name in OTHERS]
-    return run(f"assay.sabotage:{model}", benchmarks=wanted, workers=0, data=sound_folder())
+@pytest.mark.parametrize("model", MEANT)
+def test_broken_models_fail_the_checks_that_are_made_for_them(model: str) -> None:
+    for name in (name for name in MEANT[model] if name not in OTHERS):
+        report = run(f"assay.sabotage:{model}", benchmarks=[name], workers=0)
+        verdict = report.checks[name.partition(".")[2]]
+        assert verdict["status"] == "failed", f"{name}: {verdict['comment']}"
+        assert verdict["passed"] is False, name
+        assert verdict["grade"] == "F", name
+        assert report.exit_code == (1 if verdict["mandatory"] else 0), name
 
 
-@pytest.mark.parametrize(
-    ("name", "model"), [grouped(m, n) for n, m in MEANT], ids=[f"{n.rpartition('.')[2]}-{m}" for n, m in MEANT]
-)
-def test_broken_models_fail_the_benchmark_that_is_made_for_them(name: str, model: str) -> None:
-    if name in OTHERS:
-        result = next(b for b in scored(model).result.benchmarks if b.name == name)
-        assert is_caught(result.score)
-        assert result.coverage[0] > 0
-        assert not [o.reason for o in result.observations if o.reason.startswith("observing failed")]
-        return
-    report = run(f"assay.sabotage:{model}", benchmarks=[name], workers=0)
-    verdict = report.checks[name.partition(".")[2]]
-    assert verdict["status"] == "failed", verdict["comment"]
-    assert verdict["passed"] is False
-    assert verdict["grade"] == "F"
-    assert report.exit_code == (1 if verdict["mandatory"] else 0)
+@pytest.mark.parametrize("model", [model for model, names in MEANT.items() if set(names) & set(OTHERS)])
+def test_broken_models_fail_the_benchmarks_that_are_made_for_them(model: str) -> None:
+    wanted = [name for name in MEANT[model] if name in OTHERS]
+    report = run(f"assay.sabotage:{model}", benchmarks=wanted, workers=0, data=sound_folder())
+    assert {result.name for result in report.result.benchmarks} == set(wanted)
+    for result in report.result.benchmarks:
+        assert is_caught(result.score), (result.name, result.score)
+        assert result.score is not None or {o.status for o in result.observations} == {"failed"}, result.name
+        assert result.coverage[0] > 0, result.name
+        assert not [o.reason for o in result.observations if o.reason.startswith("observing failed")], result.name
 
 
 @pytest.mark.parametrize("model", ["raises", "constant_energy", "zero_force", "nan_for_one_species"])
@@ -380,8 +384,8 @@ def golden_scores(report: Report) -> dict[str, float | None]:
     return {b.name: None if b.score is None else round(b.score, 2) for b in report.result.benchmarks}
 
 
-@pytest.mark.parametrize("model", map(grouped, GOLDEN_MODELS))
-def test_verdicts_are_those_that_are_kept(model: str) -> None:
+def gets_what_is_kept(model: str) -> None:
+    """The verdicts and scores in `golden/`."""
     kept = json.loads(golden_path(model).read_text(encoding="utf-8"))
     assert golden(verified(model)) == kept["checks"]
     found = golden_scores(measured(model))

@@ -16,30 +16,14 @@ from assay.data.records import Record
 from assay.data.source import DataSource
 from assay.jobs import Relaxation
 from assay.structure import Floats, Structure
-from molecule_cases import Model, benchmark, observe, scores, source, survey
+from molecule_cases import benchmark, observe, scores, source, survey
+from run_cases import springs
 
 CHAIN = [[0.0, 0.0, 0.0], [1.5, 0.0, 0.0], [2.2, 1.2, 0.0], [-0.6, 0.9, 0.2]]
 REST = replace(Structure.build([6, 6, 8, 1], CHAIN), charge=0, spin=1)
 PUSH = 0.18 * np.array([[0.0, 0.5, 1.0], [0.0, -1.0, -1.0], [0.3, 0.0, 1.0], [0.0, 0.0, 0.5]])
 MOVED = REST.moved(REST.positions + PUSH)
 NAME = "reference_geometry"
-
-
-def springs(rest: Floats, stiffness: float = 20.0) -> Model:
-    """All distances held by springs (eV/Å²) at those of a geometry."""
-    i, j = np.triu_indices(len(rest), 1)
-    lengths = np.linalg.norm(rest[i] - rest[j], axis=1)
-
-    def model(s: Structure) -> tuple[float, Floats]:
-        arms = s.positions[i] - s.positions[j]
-        found = np.linalg.norm(arms, axis=1)
-        pull = (stiffness * (found - lengths) / found)[:, None] * arms
-        forces = np.zeros_like(s.positions)
-        np.add.at(forces, i, -pull)
-        np.add.at(forces, j, pull)
-        return 0.5 * stiffness * float(((found - lengths) ** 2).sum()), forces
-
-    return model
 
 
 def data(moved: bool = True) -> DataSource:

@@ -37,6 +37,7 @@ class ThermalBenchmark(MoleculeBenchmark):
     `summary`.
     """
 
+    worst_counts = True
     catches = ("zero_force", "frozen", "pure_noise", "wrong_sign_forces", "nan_after", "raises")
     steps: int = 20_000
     interval: int = 5
@@ -80,11 +81,6 @@ class ThermalBenchmark(MoleculeBenchmark):
     def null_observation(self, case: Case) -> Observation | None:
         """Without forces the atoms fly apart, which fails: there is no score to beat."""
         return None
-
-    def case_score(self, observation: Observation) -> float | None:
-        """The worst of the scored metrics."""
-        scores = [score for metric in self.metrics if (score := metric.score(observation)) is not None]
-        return min(scores, default=None)
 
     def measure(self, observations: Sequence[Observation]) -> list[MetricValue]:
         """Means over molecules, with the errors of the averages over time."""
