@@ -37,16 +37,10 @@ def _own(folder: Path) -> Entry:
 
 
 def defaults(kind: str) -> list[DataSet]:
-    """The embedded sets of a kind that a benchmark takes when the user gives none; of a name, only the first record."""
-    own = [entry.read() for entry in embedded().values() if entry.default and entry.card.kind == kind]
-    if kind not in MARKS:
-        return own
-    found, names = [], set[str]()
-    for data in [*own, *marked(kind, defaults("reference_geometry"))]:
-        fresh = tuple(record for record in data.records if record.id not in names)
-        names.update(record.id for record in fresh)
-        found += [replace(data, records=fresh)] if fresh else []
-    return found
+    """The embedded sets of a kind that a benchmark takes when the user gives none."""
+    if kind in MARKS:
+        return marked(kind, defaults("reference_geometry"))
+    return [entry.read() for entry in embedded().values() if entry.default and entry.card.kind == kind]
 
 
 def marked(kind: str, sets: Sequence[DataSet]) -> list[DataSet]:
