@@ -21,6 +21,7 @@ from assay.configurations import cluster
 from assay.executors import open_executor
 from assay.jobs import SinglePoints, job_key
 from assay.model import load_model
+from assay.pace import steady
 from assay.runner import Runner
 from assay.store import Store
 from assay.worker import Engines, run_jobs
@@ -97,7 +98,7 @@ def _cpu_of_run(jobs: list[SinglePoints]) -> float:
         model = load_model(Nothing)
         store = Store.create(Path(folder), "nothing")
         with open_executor(model, store, 2) as executor:
-            Runner(model, store, executor, pace=5e-5).complete(jobs, "points")
+            Runner(model, store, executor, pace=steady(5e-5)).complete(jobs, "points")
     return _cpu() - before
 
 

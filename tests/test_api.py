@@ -19,10 +19,17 @@ from ase.calculators.calculator import Calculator, all_changes
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
-from assay.api import Report, check, run
+from assay.api import Report, Settings, check, dry_run, run
+from assay.data.source import DataSource
 from assay.errors import AssayError
+from assay.report.document import score_document
+from assay.results import read_results
 from assay.sabotage import SoundBatch
 from assay.sound import SoundPotential, Values
+from assay.store import Store
+from assay.structure import Structure
+from assay.suites import load_suite
+from run_cases import springs
 
 COPPER = (29,)
 FEW = ("rotation_invariance", "periodicity_support", "forces_match_energy")
@@ -294,6 +301,15 @@ def test_a_script_that_is_started_again_computes_nothing_again(tmp_path: Path, k
     [
         ("emt", {"worker": 2}, "there is no setting 'worker'"),
         ("emt", {"suite": "smok"}, "did you mean 'smoke'?"),
+        ("emt", {"seeds": 0}, "the setting 'seeds' cannot be '0'; give a whole number of at least 1"),
+        ("emt", {"seeds": True}, "the setting 'seeds' cannot be 'True'"),
+        ("emt", {"seeds": 1.5}, "the setting 'seeds' cannot be '1.5'"),
+        ("emt", {"seeds": "two"}, "the setting 'seeds' cannot be 'two'"),
+        ("emt", {"until_error": -0.1}, "the setting 'until_error' cannot be '-0.1'; give a number of Å above 0"),
+        ("emt", {"until_error": math.nan}, "the setting 'until_error' cannot be 'nan'"),
+        ("emt", {"until_error": "0.1"}, "give a number of Å above 0"),
+        ("emt", {"seeds": 2, "benchmarks": ["verification"]}, "no chosen benchmark has the setting 'seeds'"),
+        ("emt", {"until_error": 0.1, "suite": "paper"}, "'until_error' is off in suite 'paper'"),
         ("emt", {"benchmarks": ["rotation_invarance"]}, "did you mean 'verification.rotation_invariance'?"),
         ("emtt", {}, "did you mean 'emt'?"),
         (5, {}, "a int is neither a model name"),
@@ -367,3 +383,76 @@ def test_an_energy_of_one_element_arrays_is_a_number() -> None:
             return values._replace(energy=np.array([values.energy]), forces=values.forces.tolist())
 
     assert verify(Arrays(), workers=0).passed
+
+
+def test_more_seeds_are_more_runs_of_every_simulation(tmp_path: Path) -> None:
+    once, thrice = (
+        dry_run("assay.sabotage:sound", "smoke", ("general",), tmp_path, Settings(workers=0, seeds=seeds)).costs
+        for seeds in (None, 3)
+    )
+    ladder = "general.inference_scaling"  # has no seeds, and is asked as before
+    assert once.pop(ladder).force_calls == thrice.pop(ladder).force_calls
+    for name, cost in once.items():
+        assert thrice[name].cases == cost.cases
+        assert (thrice[name].jobs, thrice[name].force_calls) == (3 * cost.jobs, 3 * cost.force_calls)
+        assert thrice[name].seconds == pytest.approx(3.0 * cost.seconds)
+
+
+RINGS = [record.structures[0] for record in DataSource().read("rings")[0].records]
+
+
+class Springs(Calculator):
+    """Distances in ring molecules are held by springs of 9 eV/Å²; other structures get numbers without a meaning."""
+
+    implemented_properties = ["energy", "forces"]  # noqa: RUF012
+    claims = {"elements": ("H", "C", "N", "O"), "pbc": ("FFF",)}  # noqa: RUF012
+
+    def calculate(self, atoms: Atoms, properties: object = None, system_changes: object = all_changes) -> None:
+        """Energy and forces of the springs."""
+        self.results = {"energy": float(atoms.positions.sum()), "forces": np.ones((len(atoms), 3))}
+        rest = next((ring for ring in RINGS if np.array_equal(ring.numbers, atoms.numbers)), None)
+        if rest is not None:
+            energy, forces = springs(rest.positions, 9.0)(Structure.build(atoms.numbers, atoms.positions))
+            self.results = {"energy": energy, "forces": forces}
+
+
+SUITE = """name = 'mine'
+benchmarks = ['ring_planarity']
+[settings.'molecules.ring_planarity']
+steps = 1500
+interval = 3
+records = 1
+drop_start = false
+"""
+
+
+def test_runs_with_other_settings_are_read_back_as_they_were_made(tmp_path: Path) -> None:
+    """Whatever suite is asked for later: number of seeds, length and interval of a run belong to its outcomes."""
+    (tmp_path / "suite.toml").write_text(SUITE)
+    errors = []
+    for settings in ({}, {"seeds": 3}, {"until_error": 0.2}, {}):
+        report = run(Springs(), str(tmp_path / "suite.toml"), output=tmp_path / "results", workers=0, **settings)
+        assert report.folder is not None
+        (benchmark,) = report.result.benchmarks
+        assert [o.status for o in benchmark.observations] == ["ok"], benchmark.observations[0].reason
+        for suite in ("smoke", "laptop", "paper"):
+            again = read_results(Store(report.folder), load_suite(suite))
+            assert score_document([again], "mine") == report.data
+        errors.append({metric.name: metric.stderr for metric in benchmark.metrics}["fluctuation"])
+    alone, thrice, short, alone_again = errors
+    assert thrice < alone < short
+    assert alone_again == alone, "what was computed before is found again"
+
+
+def test_a_run_that_knows_enough_is_shorter(tmp_path: Path) -> None:
+    (tmp_path / "suite.toml").write_text(SUITE)
+    frames = []
+    for settings in ({}, {"until_error": 0.2}, {"until_error": 1e-9}):
+        output = tmp_path / str(settings)
+        report = run(Springs(), str(tmp_path / "suite.toml"), output=output, workers=0, **settings)
+        assert report.folder is not None
+        known = [outcome.values for outcome in Store(report.folder).outcomes().values()]
+        frames += [(v["frames"], v["sure_enough"]) for v in known if "trajectory" in v]
+    assert frames[0] == frames[2] == (501, False)
+    assert frames[1][0] < 250
+    assert frames[1][1] is True

@@ -156,6 +156,19 @@ WRONG = [
     (("run", "emt", "-s", "missing.toml"), "'missing.toml'"),
     (("run", "emt", "-s", "suite.toml"), "'suite.toml'"),
     (("run", "emt", "-s", "other.toml"), "did you mean 'threads'?"),
+    (("run", "emt", "--seeds", "0"), "'0'"),
+    (("run", "emt", "--seeds", "-1"), "'-1'"),
+    (("run", "emt", "--seeds", "many"), "'many'"),
+    (("run", "emt", "--seeds", "1.5"), "'1.5'"),
+    (("run", "emt", "--until-error", "0"), "'0'"),
+    (("run", "emt", "--until-error", "-1"), "'-1'"),
+    (("run", "emt", "--until-error", "small"), "'small'"),
+    (("run", "emt", "--until-error", "nan"), "'nan'"),
+    (("run", "emt", "--until-error", "inf"), "'inf'"),
+    (("run", "emt", "-b", "verification", "--seeds", "2"), "no chosen benchmark has the setting 'seeds'; general."),
+    (("run", "emt", "-b", "stability", "--until-error", "0.01"), "no chosen benchmark has the setting 'until_error'"),
+    (("run", "emt", "-s", "paper", "--until-error", "0.01"), "'until_error' is off in suite 'paper'"),
+    (("check", "emt", "--seeds", "2"), "--seeds"),
     (("list",), "what"),
     (("list", "modles"), "did you mean 'models'?"),
     (("check", "missing.py:build"), "missing.py'"),
@@ -296,9 +309,29 @@ def test_dry_run_counts_force_calls_and_runs_no_benchmark(tmp_path: Path) -> Non
     printed = command(*arguments, "--dry-run", where=tmp_path)
     assert printed.returncode == 0
     assert "about 6 force calls" in printed.stdout
+    (line,) = (text for text in printed.stdout.splitlines() if "inversion_symmetry" in text)
+    assert line.replace("│", " ").split()[1:4] == ["2", "2", "6"]
     assert command(*arguments, where=tmp_path).returncode == 0
     after = document(command(*arguments, "--dry-run", "--json", where=tmp_path).stdout)["dry_run"][0]
     assert (after["jobs"], after["jobs_missing"], after["force_calls"]) == (2, 0, 0)
+
+
+def test_dry_run_says_where_the_time_goes(tmp_path: Path) -> None:
+    names = ("memory_stable", "rotation_invariance", "diatomics")
+    arguments = [part for name in names for part in ("-b", name)]
+    done = command("run", "assay.sabotage:sound_batch", *arguments, "-j", "2", "--dry-run", "--json", where=tmp_path)
+    (row,) = document(done.stdout)["dry_run"]
+    costs = {cost["benchmark"].partition(".")[2]: cost for cost in row["costs"]}
+    assert list(costs) == list(names)
+    for key, total in (("jobs", "jobs_missing"), ("force_calls", "force_calls"), ("seconds", "cpu_seconds")):
+        assert sum(cost[key] for cost in row["costs"]) == pytest.approx(row[total])
+    assert all(cost["seconds"] > 0.0 and cost["extrapolated"] is False for cost in row["costs"])
+    assert costs["memory_stable"]["seconds"] <= 10.0, "it keeps to its time"
+    assert row["workers"] == 2
+    assert 0.5 * row["cpu_seconds"] <= row["clock_seconds"] <= row["cpu_seconds"]
+    assert {pace["periodic"] for pace in row["pace"]} == {True, False}
+    assert all(0.0 < pace["seconds"] < 1.0 and pace["atoms"] >= 1 for pace in row["pace"])
+    assert all(pace["seconds_together"] <= pace["seconds"] for pace in row["pace"])
 
 
 def test_dry_run_leaves_finished_results_as_they_are(tmp_path: Path) -> None:

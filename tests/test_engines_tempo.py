@@ -62,10 +62,10 @@ def known(alone: float, least: float) -> Tempo:
     return tempo
 
 
-def test_a_batch_is_not_larger_than_what_is_waiting() -> None:
+def test_what_is_waiting_goes_into_one_batch_if_that_is_not_too_large() -> None:
     tempo = known(alone=1e-2, least=1e-2)
     assert tempo.rung() == 3
-    assert [tempo.rung(waiting) for waiting in (100_000, 1024, 600, 400, 200, 100, 64)] == [3, 3, 3, 2, 2, 1, 1]
+    assert [tempo.rung(waiting) for waiting in (100_000, 1024, 400, 256, 200, 100, 64)] == [3, 3, 3, 2, 2, 2, 1]
 
 
 def test_a_few_structures_go_alone_where_that_is_quicker() -> None:

@@ -15,6 +15,7 @@ from assay.executors import InProcess, LocalProcesses, open_executor
 from assay.jobs import Job, Probe, SinglePoints
 from assay.model import load_model
 from assay.outcome import ERROR, FAILED, OK, Outcome
+from assay.pace import steady
 from assay.runner import Runner
 from assay.store import Store
 
@@ -29,7 +30,7 @@ def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0) -
     model = load_model(f"{MACHINE}:{factory}")
     store = Store.create(folder, "model")
     with open_executor(model, store, workers) as executor:
-        yield Runner(model, store, executor, timeout, pace=1e-3)
+        yield Runner(model, store, executor, timeout, pace=steady(1e-3))
 
 
 def jobs(*guilty: int) -> list[Job]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from assay.benchmarks.verification._derivative import STEPS
 from assay.benchmarks.verification.deterministic import Deterministic
 from assay.benchmarks.verification.forces_conservative import ForcesConservative
 from assay.benchmarks.verification.forces_match_energy import ForcesMatchEnergy
 from assay.benchmarks.verification.net_force_zero import NetForceZero
+from assay.configurations import cluster
 from assay.executors import open_executor
-from assay.jobs import SinglePoints
+from assay.jobs import Dynamics, SinglePoints
 from assay.model import load_model
 from assay.outcome import ERROR, Outcome
+from assay.pace import Curve, Pace
 from assay.plan import Plan, make_plan, write_plan
+from assay.report.costs import duration, print_costs
 from assay.runner import Runner
 from assay.store import Store
 from assay.suites import load_suite
@@ -54,8 +59,37 @@ def test_the_cost_is_known_before_the_run(runner: Runner, survey: Survey) -> Non
     plan = make_plan([ForcesMatchEnergy()], survey, runner)
     cluster, crystal = (1 + len(STEPS) * 2 * 3 * atoms for atoms in (6, 4))  # both ways along every coordinate
     assert plan.force_calls == cluster + 3 * crystal  # bulk, slab and wire
-    assert plan.seconds == pytest.approx(plan.force_calls * survey.seconds_per_call)
-    assert plan.seconds_per_call > 0.0
+    assert plan.seconds == pytest.approx(sum(runner.seconds(job) for job in plan.jobs.values()))
+    assert plan.seconds_per_call == pytest.approx(plan.seconds / plan.force_calls)
+    assert plan.clock_seconds == pytest.approx(plan.seconds), "one process does one job after another"
+
+
+def test_costs_by_benchmark_add_up_and_shared_jobs_count_once(runner: Runner, survey: Survey) -> None:
+    plan = make_plan([ForcesMatchEnergy(), ForcesConservative(), NetForceZero()], survey, runner)
+    first, second, third = plan.costs.values()
+    assert (first.cases, first.jobs) == (4, 4)
+    assert (second.cases, second.jobs, second.force_calls, second.seconds) == (4, 0, 0, 0.0)
+    assert (third.jobs, third.force_calls) == (2, 2)
+    assert plan.force_calls == first.force_calls + third.force_calls
+    assert plan.seconds == first.seconds + third.seconds > 0.0
+    assert len(plan.missing) == first.jobs + third.jobs
+    assert not any(cost.extrapolated for cost in plan.costs.values())
+
+
+def test_the_pace_is_measured_once_on_structures_of_the_plan(runner: Runner, survey: Survey) -> None:
+    plan = make_plan([ForcesMatchEnergy()], survey, runner)
+    assert {periodic: [n for n, _ in c.points] for periodic, c in plan.pace.alone.items()} == {False: [6], True: [4]}
+    known = len(runner.known)
+    again = make_plan([ForcesMatchEnergy()], survey, runner)
+    assert again.pace == plan.pace
+    assert len(runner.known) == known, "what the store has is not measured again"
+
+
+def test_simulations_of_large_systems_cost_more_than_those_of_small_ones(runner: Runner, survey: Survey) -> None:
+    runner.pace = Pace({False: Curve(((10, 0.01), (100, 0.1)))})
+    start = cluster((29,))
+    jobs = [Dynamics(start.repeated((n, 1, 1)), steps=999) for n in (1, 10, 100)]
+    assert [runner.seconds(job) for job in jobs] == pytest.approx([10.0, 60.0, 600.0])
 
 
 def test_nothing_is_missing_after_a_run(runner: Runner, survey: Survey) -> None:
@@ -136,3 +170,33 @@ def test_a_limited_plan_is_kept_beside_an_earlier_one(runner: Runner, survey: Su
     assert kept() == ["Cu-cluster", "Cu-TTT"]
     write_plan(limited, runner)
     assert kept() == ["Cu-cluster"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (0.0031, "3.1 ms"),
+        (0.25, "0.25 s"),
+        (42.0, "42 s"),
+        (300.0, "5 min"),
+        (7200.0, "2 h"),
+        (1e6, "278 h"),
+    ],
+)
+def test_times_are_told_in_the_unit_that_suits_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_what_is_extrapolated_is_said(runner: Runner, survey: Survey, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = make_plan([NetForceZero()], survey, runner)
+    name, cost = next(iter(plan.costs.items()))
+    print_costs(
+        "mine", replace(plan, costs={name: replace(cost, extrapolated=True, seconds=7200.0)}), Console(width=150)
+    )
+    printed = capsys.readouterr().out
+    assert "~ 2 h" in printed
+    assert f"~ extrapolated, since systems are larger than those measured: {name}" in printed
+    assert "measured on free structures of 6 atoms" in printed
+    print_costs("mine", plan, Console(width=150))
+    assert "~" not in capsys.readouterr().out

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from assay.analysis.blocks import average
 from assay.jobs import Dynamics, Watch
 from assay.outcome import FAILED, OK, Point
-from assay.protocols import Ending, carry_out
+from assay.protocols import Ending, carry_out, watching
 from assay.protocols.dynamics import begin, run_dynamics
 from assay.protocols.integrators import (
     BAR,
@@ -24,6 +25,7 @@ from assay.protocols.integrators import (
     without_drift,
     without_rotation,
 )
+from assay.protocols.watching import Watching
 from assay.structure import Floats, Structure
 from assay.trajectory import Recorder, Trajectory
 
@@ -137,16 +139,22 @@ def test_molecules_keep_their_shape_when_the_volume_changes(tmp_path: Path) -> N
     assert np.linalg.norm(last[0::2] - last[1::2], axis=1) == pytest.approx(1.1, abs=5e-3)
 
 
+class Kept(Recorder):
+    """Saves every ten frames, however few bytes these are."""
+
+    def add(self, positions: Floats, row: Sequence[float]) -> bool:
+        return super().add(positions, row) or self.waiting % 10 == 0
+
+
 @pytest.mark.parametrize("ensemble", ["nve", "nvt", "npt"])
-def test_an_interrupted_run_goes_on_to_the_same_trajectory(tmp_path: Path, ensemble: str) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_trajectory(
+    tmp_path: Path, ensemble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MOST_BLOCKS", 16)
     start = Structure.build([6, 8] * 4, CUBE, 7.0 * np.eye(3), "TTT") if ensemble == "npt" else ATOMS
     job = Dynamics(start, ensemble, steps=300, interval=3, seed=4, watch=(Watch("distance", (0, 1)),), until_error=1e-9)
     simulate(job, wells(), tmp_path)
     whole = Trajectory(tmp_path / "run.h5")
-
-    class Kept(Recorder):
-        def add(self, positions: Floats, row: Sequence[float]) -> bool:
-            return super().add(positions, row) or len(self._frames) % 10 == 0
 
     path = tmp_path / "again.h5"
     for patience in (77, 140, 10_000):
@@ -176,6 +184,40 @@ def test_a_run_stops_when_it_knows_enough(tmp_path: Path) -> None:
     assert ending.status == OK
     assert ending.values["sure_enough"] is True
     assert 800 <= len(run) < 4001
+
+
+def test_what_is_watched_is_kept_in_few_numbers() -> None:
+    """Blocks have the mean and the standard error of the frames, and a checkpoint does not grow."""
+    job = Dynamics(ATOMS, steps=20_000, interval=1, watch=(Watch("distance", (0, 1)),), until_error=1e-9)
+    random, noise = np.random.default_rng(2), np.zeros(20_001)
+    for i in range(1, len(noise)):
+        noise[i] = 0.98 * noise[i - 1] + 0.01 * random.standard_normal()
+    found, whole = Watching(job), average(3.0 + noise)
+    for value in noise:
+        found.add(np.array([[0.0, 0, 0], [3.0 + value, 0, 0]]))
+    blocks = average(np.array(found.means)[:, 0])
+    assert found.frames == 20_001
+    assert 1024 <= len(found.means) < 2048
+    assert blocks.value == pytest.approx(whole.value, abs=1e-4)
+    assert blocks.stderr == pytest.approx(whole.stderr, rel=0.1)
+    assert sum(np.asarray(value).nbytes for value in found.state().values()) < 2048 * 8 + 100
+
+
+def test_a_run_that_was_killed_when_it_knew_enough_ends_there(tmp_path: Path) -> None:
+    job = Dynamics(ATOMS, steps=1000, interval=1, seed=1, watch=(Watch("distance", (0, 1)),), until_error=10.0)
+    whole, run = simulate(job, wells(), tmp_path)
+    assert whole.values["sure_enough"] is True
+
+    class Killed(Kept):
+        def finish(self, state: Mapping[str, object]) -> str:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "again.h5"
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(run_dynamics(job, Killed(path, len(ATOMS))), wells())
+    ending = carry_out(run_dynamics(job, Kept(path, len(ATOMS))), wells())
+    assert ending.values["frames"] == whole.values["frames"]
+    assert Trajectory(path).series("energy").tolist() == run.series("energy").tolist()
 
 
 def pulled_apart(structures: Sequence[Structure]) -> list[Point]:

@@ -11,9 +11,10 @@ import pytest
 
 from assay.configurations import cluster
 from assay.executors import open_executor
-from assay.jobs import Band, Job, Relaxation, SinglePoints
+from assay.jobs import Band, Dynamics, Job, Probe, Relaxation, SinglePoints
 from assay.model import load_model
 from assay.outcome import ERROR, OK
+from assay.pace import steady
 from assay.runner import IN_STEP, PATIENCE, Runner
 from assay.store import Store
 from test_executors import COPPER, GOLD, MACHINE, lines
@@ -24,7 +25,7 @@ def runner(factory: str, folder: Path, workers: int = 1, pace: float = 1e-3) -> 
     model = load_model(f"{MACHINE}:{factory}")
     store = Store.create(folder, "model")
     with open_executor(model, store, workers) as executor:
-        yield Runner(model, store, executor, pace=pace, timeout=60.0)
+        yield Runner(model, store, executor, pace=steady(pace), timeout=60.0)
 
 
 def relaxations(count: int = 12, guilty: int | None = None) -> list[Job]:
@@ -89,6 +90,26 @@ def test_time_is_estimated_from_what_is_usual_and_allowed_for_what_is_possible(t
         for job in (relaxation, band):
             bundle = machine._bundle([("key", job)])
             assert bundle.deadline >= PATIENCE * 0.01 * job.force_calls
+
+
+def test_a_probe_that_watches_the_clock_costs_no_more_than_it_allows_itself(tmp_path: Path) -> None:
+    start = cluster((COPPER,))
+    with runner("slow", tmp_path, workers=0, pace=0.01) as machine:
+        assert machine.seconds(Probe("memory", (start,), {"seconds": 3.0}, force_calls=1000)) == pytest.approx(3.0)
+        assert machine.seconds(Probe("memory", (start,), {"seconds": 3.0}, force_calls=10)) == pytest.approx(0.1)
+        assert machine.seconds(Probe("repeats", (start,), force_calls=1000)) == pytest.approx(10.0)
+
+
+def test_the_clock_runs_as_long_as_the_busiest_worker(tmp_path: Path) -> None:
+    def simulations(*steps: int) -> dict[str, Job]:
+        jobs = [Dynamics(cluster((COPPER,)), steps=n - 1, seed=i) for i, n in enumerate(steps)]
+        return {str(i): job for i, job in enumerate(jobs)}
+
+    with runner("slow", tmp_path, workers=2, pace=0.1) as machine:
+        assert machine.clock_seconds(simulations(1000, 1000)) == pytest.approx(100.0)
+        assert machine.clock_seconds(simulations(1000, 1000, 1000)) == pytest.approx(200.0)
+        assert machine.clock_seconds(simulations(100, 3000, 100, 100)) == pytest.approx(300.0), "one run is not shared"
+        assert machine.clock_seconds({}) == 0.0
 
 
 def test_relaxations_travel_together_where_they_share_batches(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,29 @@ def test_a_setting_that_a_benchmark_does_not_have_gets_a_hint() -> None:
 def test_settings_of_a_benchmark_that_does_not_exist_are_one_sentence() -> None:
     suite = Suite("mine", "", ("thread_safe",), {"verification.thread_save": {"threads": 3}})
     assert "'verification.thread_save'" in message(suite.build)
+
+
+def test_a_setting_for_all_goes_to_every_benchmark_that_has_it() -> None:
+    changed = load_suite("smoke").adjusted(seeds=4, until_error=0.02)
+    before = {b.name: b for b in load_suite("smoke").build()}
+    simulated = {b.name for b in changed.build() if hasattr(b, "seeds")}
+    assert simulated == {
+        "general.stability", "general.energy_conservation", "molecules.bond_lengths", "molecules.ring_planarity",
+    }  # fmt: skip
+    for benchmark in changed.build():
+        here = {name: value for name, value in (("seeds", 4), ("until_error", 0.02)) if hasattr(benchmark, name)}
+        assert benchmark == replace(before[benchmark.name], **here)
+    assert not any(hasattr(b, "until_error") for b in changed.build() if b.name.startswith("general.")), (
+        "the verdict of a run needs the whole run"
+    )
+    assert load_suite("smoke").adjusted() == load_suite("smoke")
+
+
+def test_a_setting_that_no_benchmark_takes_names_those_that_do() -> None:
+    text = message(lambda: choose_suite("smoke", ("general",)).adjusted(until_error=0.1))
+    assert text.endswith("'until_error'; molecules.bond_lengths, molecules.ring_planarity have it")
+    assert "is off in suite 'paper'" in message(lambda: load_suite("paper").adjusted(until_error=0.1))
+    assert load_suite("paper").adjusted(seeds=3).name == "paper"
 
 
 def test_some_benchmarks_of_a_suite_keep_its_settings() -> None:

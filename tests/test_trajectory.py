@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import long_runs
 from assay import trajectory
 from assay.errors import AssayError
 from assay.trajectory import Recorder, Trajectory
@@ -74,3 +78,19 @@ def test_a_file_that_is_no_trajectory_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.h5").write_text("nothing")
     with pytest.raises(AssayError, match=r"a\.h5' cannot be read .*; delete it and run again"):
         len(Trajectory(tmp_path / "a.h5"))
+
+
+def peaks(how: str, frames: int, folder: Path) -> dict[str, float]:
+    """The most memory (MB) of a program that makes and judges a run of so many frames."""
+    command = [sys.executable, long_runs.__file__, how, str(frames), str(folder / str(frames))]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory of another process is read from /proc")
+@pytest.mark.parametrize("how", ["written", pytest.param("simulated", marks=pytest.mark.slow)])
+def test_memory_does_not_grow_with_the_number_of_frames(how: str, tmp_path: Path) -> None:
+    """100 000 frames of seven atoms are 17 MB of positions; a few numbers of each frame and their spectra are 8 MB."""
+    few, many = (peaks(how, frames, tmp_path) for frames in (10_000, 100_000))
+    assert many["frames"] == 100_000
+    assert many["made"] - few["made"] < 4.0
+    assert many["judged"] - few["judged"] < 12.0

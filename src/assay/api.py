@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 class Settings:
     """How to run, as opposed to what. `workers=0` stays in this process; `elements` are atomic numbers.
 
-    `data` are folders of reference data or names from `assay list data`, which stand in for the embedded sets.
+    `data` are folders of reference data or names from `assay list data`, which stand in for the embedded sets. With
+    `seeds` every simulation is run so many times; with `until_error` (Å) one ends as soon as the standard error of the
+    bond length or flatness that it is run for is below that.
     """
 
     workers: int | None = None
@@ -41,7 +45,14 @@ class Settings:
     elements: tuple[int, ...] | None = None
     device: str | None = None
     data: tuple[str, ...] = ()
+    seeds: int | None = None
+    until_error: float | None = None
     progress: Progress = silent
+
+    def __post_init__(self) -> None:
+        seeds, error = self.seeds, self.until_error
+        _see_that(seeds is None or _is_count(seeds), "seeds", seeds, "a whole number of at least 1")
+        _see_that(error is None or _is_length(error), "until_error", error, "a number of Å above 0")
 
 
 @dataclass(frozen=True)
@@ -126,7 +137,7 @@ def run(
         settings: fields of `Settings`.
     """
     chosen = _settings(settings)
-    wanted, data = choose_suite(suite, tuple(benchmarks)), open_data(chosen.data)
+    wanted, data = _chosen_suite(suite, benchmarks, chosen), open_data(chosen.data)
     with _session(load_model(model, chosen.device), output, chosen) as runner:
         plan = _prepare(runner, wanted, chosen, data)
         write_plan(plan, runner, partial=chosen.limit is not None)
@@ -138,7 +149,7 @@ def run(
 
 def dry_run(model: object, suite: str, benchmarks: Sequence[str], output: str | Path, settings: Settings) -> Plan:
     """What a run would compute. The model is surveyed, which takes seconds; no benchmark is run."""
-    wanted, data = choose_suite(suite, tuple(benchmarks)), open_data(settings.data)
+    wanted, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
     with _session(load_model(model, settings.device), output, settings) as runner:
         return _prepare(runner, wanted, settings, data)
 
@@ -159,6 +170,29 @@ def _settings(given: dict[str, Any]) -> Settings:
         places = given["data"]
         given = {**given, "data": tuple(map(str, [places] if isinstance(places, str | Path) else places))}
     return replace(Settings(), **given)
+
+
+def _see_that(right: bool, name: str, value: object, wanted: str) -> None:
+    if not right:
+        raise AssayError(f"the setting '{name}' cannot be '{value}'; give {wanted}")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+def _is_length(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < inf
+
+
+def _chosen_suite(name: str, benchmarks: Sequence[str], settings: Settings) -> Suite:
+    """The suite or some benchmarks of it, with what the user wants to have different for all of them."""
+    wanted: dict[str, object] = {}
+    if settings.seeds is not None:
+        wanted["seeds"] = int(settings.seeds)
+    if settings.until_error is not None:
+        wanted["until_error"] = float(settings.until_error)
+    return choose_suite(name, tuple(benchmarks)).adjusted(**wanted)
 
 
 def _prepare(runner: Runner, suite: Suite, settings: Settings, data: DataSource) -> Plan:

@@ -6,37 +6,32 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from assay import __version__
+from assay.arguments import (
+    CHECK_FAILED,
+    DONE,
+    EPILOG,
+    INTERRUPTED,
+    USAGE,
+    Parser,
+    command,
+    count,
+    length,
+    positive,
+    seconds,
+)
+from assay.data.commands import add_data
 from assay.errors import AssayError
-from assay.naming import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.api import Report, Settings
-
-DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
-
-EPILOG = """exit codes: 0 done, 1 a mandatory check failed, 2 wrong usage, 3 some jobs ended in error
-MODEL is a name from 'assay list models', kim:NAME, mace:FILE and its like, file.py:factory or package.module:factory"""
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence with a did-you-mean."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print one sentence and leave with the code for wrong usage."""
-        if "invalid choice: '" in message:
-            wrong = message.split("invalid choice: '")[1].split("'")[0]
-            known = [part.strip("' )") for part in message.split("choose from ")[-1].split(",")]
-            message = f"there is no '{wrong}'{did_you_mean(wrong, known)}; choose from {', '.join(known)}"
-        print(f"assay: {message} (see '{self.prog} --help')", file=sys.stderr)
-        raise SystemExit(USAGE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,20 +76,12 @@ def _parser() -> Parser:
     _add_check(commands)
     _add_score(commands)
     _add_list(commands)
-    _add_data(commands)
-    return parser
-
-
-def _command(commands: argparse._SubParsersAction, name: str, text: str, function: Callable) -> Parser:
-    parser: Parser = commands.add_parser(
-        name, help=text, description=text, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.set_defaults(command=function)
+    add_data(commands)
     return parser
 
 
 def _add_run(commands: argparse._SubParsersAction) -> None:
-    parser = _command(commands, "run", "run a suite of benchmarks on one or more models", run)
+    parser = command(commands, "run", "run a suite of benchmarks on one or more models", run)
     parser.add_argument("models", nargs="+", metavar="MODEL")
     parser.add_argument("-s", "--suite", default="smoke", help="suite name or TOML file (default: smoke)")
     parser.add_argument(
@@ -104,11 +91,18 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
         "--data", action="append", default=[], metavar="DIR|NAME",
         help="reference data instead of the embedded: a folder of yours or a name from 'assay list data'; repeatable",
     )  # fmt: skip
+    parser.add_argument(
+        "--seeds", type=positive, metavar="N", help="run every simulation N times, with other velocities"
+    )
+    parser.add_argument(
+        "--until-error", type=length, metavar="X",
+        help="end a simulation of a bond or ring when its standard error is below X Å; not in suite paper",
+    )  # fmt: skip
     _add_running(parser)
 
 
 def _add_check(commands: argparse._SubParsersAction) -> None:
-    parser = _command(commands, "check", "verify one model; exit 1 when a mandatory check fails", check)
+    parser = command(commands, "check", "verify one model; exit 1 when a mandatory check fails", check)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("-b", "--benchmark", action="append", default=[], help="only this check; repeatable")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the checks as a JUnit XML file")
@@ -122,11 +116,11 @@ def _add_check(commands: argparse._SubParsersAction) -> None:
 def _add_running(parser: Parser) -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("results"), help="results folder (default: results)")
     parser.add_argument(
-        "-j", "--jobs", type=_count, default=None, metavar="N", help="worker processes (default: all cores)"
+        "-j", "--jobs", type=count, default=None, metavar="N", help="worker processes (default: all cores)"
     )
-    parser.add_argument("--limit", type=_positive, metavar="N", help="at most N cases of each benchmark")
+    parser.add_argument("--limit", type=positive, metavar="N", help="at most N cases of each benchmark")
     parser.add_argument(
-        "--timeout", type=_seconds, metavar="S", help="grace in seconds before a job counts as hung (30)"
+        "--timeout", type=seconds, metavar="S", help="grace in seconds before a job counts as hung (30)"
     )
     parser.add_argument("--all-species", action="store_true", help="take every species, not a sample")
     parser.add_argument("--elements", metavar="X,Y", help="the elements that the model claims, for example Cu,Au")
@@ -134,12 +128,16 @@ def _add_running(parser: Parser) -> None:
     parser.add_argument(
         "--trust-checkpoints", action="store_true", help="unpickle checkpoint files, which may run any code in them"
     )
-    parser.add_argument("--dry-run", action="store_true", help="survey the model, say what would be computed, stop")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="survey the model, say what would be computed and how long it takes, stop",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
 
 
 def _add_score(commands: argparse._SubParsersAction) -> None:
-    parser = _command(commands, "score", "scores from a results folder; needs no model", score)
+    parser = command(commands, "score", "scores from a results folder; needs no model", score)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--suite", default="smoke", help="suite name or TOML file (default: smoke)")
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
@@ -147,43 +145,9 @@ def _add_score(commands: argparse._SubParsersAction) -> None:
 
 
 def _add_list(commands: argparse._SubParsersAction) -> None:
-    parser = _command(commands, "list", "list models, benchmarks, suites or data", list_things)
+    parser = command(commands, "list", "list models, benchmarks, suites or data", list_things)
     parser.add_argument("what", choices=("models", "benchmarks", "suites", "data"))
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
-
-
-def _add_data(commands: argparse._SubParsersAction) -> None:
-    parser = _command(commands, "data", "fetch published data sets, check them, say where they are", fetch_data)
-    verbs = parser.add_subparsers(metavar="VERB", required=True, title="verbs", parser_class=Parser)
-    fetch = _command(verbs, "fetch", "download data sets by their names in 'assay list data'", fetch_data)
-    fetch.add_argument("names", nargs="+", metavar="NAME")
-    fetch.add_argument("--revision", default="", metavar="SHA", help="commit of a repository that has no pinned one")
-    verify = _command(verbs, "verify", "compare fetched data with its checksums (default: all)", verify_data)
-    verify.add_argument("names", nargs="*", metavar="NAME")
-    path = _command(verbs, "path", "print where fetched data is, or the file of one set", data_path)
-    path.add_argument("name", nargs="?", metavar="NAME")
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number; 0 stays in one process")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0")
-    return value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -277,6 +241,8 @@ def _settings(options: argparse.Namespace) -> Settings:
         _elements(options.elements),
         options.device,
         tuple(getattr(options, "data", ())),
+        getattr(options, "seeds", None),
+        getattr(options, "until_error", None),
     )
 
 
@@ -294,34 +260,18 @@ def _elements(text: str | None) -> tuple[int, ...] | None:
 
 def _dry_run(models: Sequence[str], options: argparse.Namespace, benchmarks: Sequence[str] | None = None) -> int:
     from assay.api import dry_run
+    from assay.report.costs import cost_document, print_costs
 
-    rows: list[dict[str, Any]] = []
+    plans = {}
     for model in models:
         suite = getattr(options, "suite", "smoke")
         with _models_print_to_stderr():
-            plan = dry_run(model, suite, benchmarks or options.benchmark, options.output, _settings(options))
-        rows.append(
-            {
-                "model": model,
-                "benchmarks": {name: len(cases) for name, cases in plan.cases.items()},
-                "jobs_asked": plan.asked,
-                "jobs": len(plan.jobs),
-                "jobs_missing": len(plan.missing),
-                "force_calls": plan.force_calls,
-                "seconds_per_call": plan.seconds_per_call,
-                "cpu_seconds": plan.seconds,
-            }
-        )
+            plans[model] = dry_run(model, suite, benchmarks or options.benchmark, options.output, _settings(options))
     if options.json:
-        _print_json({"dry_run": rows})
+        _print_json(cost_document(plans))
         return DONE
-    for row in rows:
-        print(f"{row['model']}: {sum(row['benchmarks'].values())} cases of {len(row['benchmarks'])} benchmarks")
-        for name, count in row["benchmarks"].items():
-            print(f"  {name:40} {count:5} cases")
-        print(f"  {row['jobs_asked']} jobs asked for, {row['jobs']} distinct, {row['jobs_missing']} not in the store")
-        pace = f"{1e3 * row['seconds_per_call']:.2g} ms each"
-        print(f"  about {row['force_calls']} force calls at {pace}: {row['cpu_seconds']:.0f} s of one core")
+    for model, plan in plans.items():
+        print_costs(model, plan, _console())
     return DONE
 
 
@@ -360,41 +310,6 @@ def list_things(options: argparse.Namespace) -> int:
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
         print(f"{row['name']!s:{width}}  {row['line']}")
-    return DONE
-
-
-def fetch_data(options: argparse.Namespace) -> int:
-    """`assay data fetch`: published sets into the cache."""
-    from assay.data.official import fetch_official, find_official
-    from assay.report.download import download_bar
-
-    for name in options.names:
-        find_official(name)  # a wrong name is said before anything is downloaded
-    for name in options.names:
-        with download_bar(name, enabled=sys.stderr.isatty()) as progress:
-            print(fetch_official(name, options.revision, progress))
-    return DONE
-
-
-def verify_data(options: argparse.Namespace) -> int:
-    """`assay data verify`: fetched sets against their checksums; exit 1 if one is damaged."""
-    from assay.data.official import find_official, official
-
-    names = options.names or [name for name, entry in official().items() if entry.here]
-    states = {name: find_official(name).damage() for name in names}
-    for name, damage in states.items():
-        print(f"{name} {damage or 'is whole'}")
-    if not names:
-        print("assay: nothing has been fetched yet; 'assay list data' shows what there is", file=sys.stderr)
-    return CHECK_FAILED if any(states.values()) else DONE
-
-
-def data_path(options: argparse.Namespace) -> int:
-    """`assay data path`: the folder of fetched data, or the file of one set."""
-    from assay.data.fetch import place
-    from assay.data.official import find_official
-
-    print(place(find_official(options.name).download.file) if options.name else place(""))
     return DONE
 
 

@@ -52,7 +52,9 @@ class Finished:
 
 
 class Executor(Protocol):
-    """Runs bundles with one model; outcomes appear in the store."""
+    """Runs bundles with one model, so many at a time as there are `workers`; outcomes appear in the store."""
+
+    workers: int
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
         """Bundles in the order in which they finish."""
@@ -61,6 +63,8 @@ class Executor(Protocol):
 
 class InProcess:
     """Runs in this process: no deadline and no protection, but any object will do as a model."""
+
+    workers = 1
 
     def __init__(self, model: Model, store: Store) -> None:
         self.engines, self.store = Engines(model, store.folder), store

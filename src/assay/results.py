@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation
@@ -103,8 +103,13 @@ def read_results(store: Store, suite: Suite) -> ModelResult:
         if stamp != (benchmark.version, description.get("fingerprint", stamp.fingerprint)):
             warnings.append(f"results of {benchmark.name} are of another version of it or of the model: run it again")
             continue
-        results.append(_result(benchmark, rows, outcomes))
+        results.append(_result(_as_run(benchmark, store.read_settings(benchmark.name)), rows, outcomes))
     return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(warnings))
+
+
+def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:
+    """The benchmark with the settings of the run, whatever suite is asked for now: they belong to the outcomes."""
+    return replace(benchmark, **{name: v for name, v in settings.items() if name in benchmark.__dataclass_fields__})
 
 
 def _result(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from assay.executors import DIED, HUNG, Bundle, Executor, Finished, Keyed
 from assay.jobs import Job, SinglePoints, job_key, structures_of
 from assay.model import Model
 from assay.outcome import ERROR, Outcome
+from assay.pace import Pace, steady, time_limit
 from assay.store import Store
 
 TIMEOUT = 30.0
@@ -29,6 +31,9 @@ GIVE_UP = {HUNG: 4, DIED: 40}
 """So many workers lost in a row in the same way, with no job finished in between, and the rest is left for another day:
 a model that hangs costs a deadline each time, one that dies only a moment."""
 
+UNKNOWN = steady(0.02)
+"""The pace before anything was asked."""
+
 Progress = Callable[[int, int, str], None]
 
 
@@ -44,8 +49,7 @@ class Runner:
     store: Store
     executor: Executor
     timeout: float = TIMEOUT
-    pace: float = 0.02
-    batched_pace: float | None = None
+    pace: Pace = UNKNOWN
     load_seconds: float = 0.0
     progress: Progress = silent
     known: dict[str, Outcome] = field(default_factory=dict)
@@ -89,7 +93,7 @@ class Runner:
 
         Jobs that may share batches stay side by side, large structures first, whatever benchmark they are of.
         """
-        ordered = sorted(missing.items(), key=lambda item: (-self._atoms(item[1]), -item[1].expected_calls))
+        ordered = sorted(missing.items(), key=lambda item: (-self._atoms(item[1]), -self.seconds(item[1])))
         enough = self._bundle_seconds(ordered)
         current: list[Keyed] = []
         seconds = 0.0
@@ -117,7 +121,7 @@ class Runner:
 
     def _seconds(self, jobs: Iterable[Keyed]) -> float:
         """The most time that jobs take one structure after another, which is what a deadline must allow for."""
-        return self.pace * sum(job.force_calls for _, job in jobs)
+        return sum(self._time(job, job.force_calls, together=False) for _, job in jobs)
 
     def _expected(self, jobs: Iterable[Keyed]) -> float:
         """The time that jobs take where those that can share batches do."""
@@ -125,11 +129,19 @@ class Runner:
 
     def seconds(self, job: Job) -> float:
         """The expected time of a job, on one core."""
-        return self.seconds_per_call(job) * job.expected_calls
+        return self._time(job, job.expected_calls, self._pooled(job))
 
-    def seconds_per_call(self, job: Job) -> float:
-        """The expected time of one evaluation of a job."""
-        return self.batched_pace if self._pooled(job) and self.batched_pace is not None else self.pace
+    def _time(self, job: Job, calls: int, together: bool) -> float:
+        seconds = calls * self.pace.seconds(structures_of(job), together)
+        limit = time_limit(job)
+        return seconds if limit is None else min(seconds, limit)
+
+    def clock_seconds(self, missing: Mapping[str, Job]) -> float:
+        """The expected time on the clock of all workers, which take one bundle after another."""
+        busy = [0.0] * max(self.executor.workers, 1)
+        for bundle in self._bundles(missing, None):
+            heapq.heapreplace(busy, busy[0] + self._expected(bundle.jobs))
+        return max(busy)
 
     def _pooled(self, job: Job) -> bool:
         return self.model.build_batch is not None and job.poolable

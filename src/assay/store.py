@@ -97,19 +97,23 @@ class Store:
         cases: Iterable[Case],
         keys: Mapping[str, dict[str, str]],
         keep_others: bool = False,
+        settings: Mapping[str, object] | None = None,
     ) -> None:
         """Keep case ids, job keys and references, so that scoring needs neither the model nor the data.
 
-        With `keep_others`, cases of an earlier run of the same version and model stay beside the new ones.
+        `settings` are those of the benchmark, by which the outcomes must be judged. With `keep_others`, cases of an
+        earlier run of the same version, model and settings stay beside the new ones.
         """
+        protocol = codec.loads(codec.dumps(dict(settings or {})))
         rows = [
             {"id": c.id, "keys": keys[c.id], "context": dict(c.context), "unsupported": c.unsupported} for c in cases
         ]
         path = self._cases_path(benchmark)
         if keep_others and path.is_file():
             known = {row["id"] for row in rows}
-            rows += [row for row in _rows_of(path, stamp) if row["keys"] and row["id"] not in known]
-        data = {"benchmark": benchmark, "version": stamp.version, "fingerprint": stamp.fingerprint, "cases": rows}
+            rows += [row for row in _rows_of(path, stamp, protocol) if row["keys"] and row["id"] not in known]
+        made_by = {"version": stamp.version, "fingerprint": stamp.fingerprint, "settings": protocol}
+        data = {"benchmark": benchmark, **made_by, "cases": rows}
         _write_atomically(path, codec.dumps(data))
 
     def _cases_path(self, benchmark: str) -> Path:
@@ -128,6 +132,12 @@ class Store:
             return Stamp(int(data["version"]), str(data["fingerprint"])), rows
         except (KeyError, TypeError, ValueError) as error:
             raise AssayError(f"'{path}' is damaged ({error!r}); delete it and run the benchmark again") from error
+
+    def read_settings(self, benchmark: str) -> dict[str, Any]:
+        """The settings with which a benchmark made its cases; none where they were not kept."""
+        kept = _read_table(self._cases_path(benchmark)).get("settings")
+        items = kept.items() if isinstance(kept, dict) else ()
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in items}
 
 
 def open_stores(root: Path) -> list[Store]:
@@ -166,11 +176,12 @@ def _cannot_write(path: Path, error: OSError) -> AssayError:
     )
 
 
-def _rows_of(path: Path, stamp: Stamp) -> list[dict[str, Any]]:
-    """Cases that an earlier run with the same stamp left; none from a damaged file, which is about to be replaced."""
+def _rows_of(path: Path, stamp: Stamp, settings: object) -> list[dict[str, Any]]:
+    """Cases that an earlier run of the same kind left; none from a damaged file, which is about to be replaced."""
     try:
         old = _read_table(path)
-        rows = old["cases"] if (old["version"], old["fingerprint"]) == stamp else []
+        same = (old["version"], old["fingerprint"]) == stamp and old.get("settings", {}) == settings
+        rows = old["cases"] if same else []
         return [row for row in rows if isinstance(row["keys"], dict) and isinstance(row["id"], str)]
     except (AssayError, KeyError, TypeError):
         return []

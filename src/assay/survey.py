@@ -16,6 +16,7 @@ from assay.errors import AssayError
 from assay.jobs import Probe, SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard, claims_card
 from assay.outcome import ERROR, OK, Outcome
+from assay.pace import steady
 from assay.runner import Runner
 from assay.structure import Structure
 
@@ -194,17 +195,17 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
         return Survey(card, contact_error=reason or "no answer")
     runner.load_seconds = _wall(outcome)
     pace = outcome.values.get("seconds_per_call")
-    runner.pace = max(float(pace), 1e-4) if pace is not None else runner.pace
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
         card = claims_card(card.name, claims)
     batched, used = outcome.values.get("seconds_per_batched_call"), outcome.values.get("used")
     found = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
-    runner.batched_pace = max(float(batched), 1e-5) if isinstance(batched, float) else None
+    together = max(float(batched), 1e-5) if isinstance(batched, float) else None
+    runner.pace = steady(max(float(pace), 1e-4), together) if isinstance(pace, float) else runner.pace
     return Survey(
         card,
         stress=bool(outcome.values["stress"]),
-        seconds_per_batched_call=runner.batched_pace,
+        seconds_per_batched_call=together,
         used=found,
         precision=found.get("precision") or "float64",
     )
@@ -251,7 +252,8 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
     claimed = survey.card.pbc
     found = [name for name, count in patterns.items() if 2 * count > len(answered)]
     pbc = claimed if claimed is not None else (*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ()))
-    runner.pace = max(seconds / max(calls, 1), 1e-4)
+    pace = max(seconds / max(calls, 1), 1e-4)
+    runner.pace = steady(pace, survey.seconds_per_batched_call)
     return replace(
         survey,
         answered=tuple(answered),
@@ -260,7 +262,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         lost=lost,
         odd=tuple(odd),
         pbc=pbc,
-        seconds_per_call=runner.pace,
+        seconds_per_call=pace,
     )
 
 
@@ -293,9 +295,9 @@ def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
         )
         if outcome is not None and outcome.status == OK:
             timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
-    if timing:
-        runner.pace = max(float(np.mean(timing)), 1e-4)
-    return replace(survey, subjects=tuple(subjects), seconds_per_call=runner.pace)
+    pace = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
+    runner.pace = steady(pace, survey.seconds_per_batched_call)
+    return replace(survey, subjects=tuple(subjects), seconds_per_call=pace)
 
 
 def _spread(chosen: Sequence[int], count: int) -> list[int]:

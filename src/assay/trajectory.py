@@ -2,7 +2,7 @@
 
 While a simulation runs, each chunk of frames is a small HDF5 file of its own, written whole and then renamed, with the
 state of the simulation at its end. So there is no moment at which a kill can spoil what is there. When the simulation
-is over, the chunks become one file, `<key>.h5`.
+is over, the chunks become one file, `<key>.h5`, with the last state, so that a kill right then costs nothing either.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import AssayError
 from assay.structure import Floats
@@ -24,9 +25,12 @@ from assay.structure import Floats
 if TYPE_CHECKING:
     import h5py
 
-CHUNK_BYTES = 4_000_000
+CHUNK_BYTES = 1_000_000
 CHUNK_SECONDS = 20.0
 """A chunk is written when it has grown to so many bytes or so many seconds old: what a kill can cost."""
+
+FIRST_ROOM = 64
+"""Frames for which there is room in memory at first; it doubles until a chunk fits."""
 
 SERIES = ("step", "energy", "kinetic", "volume")
 """Numbers that every frame has: time step, potential and kinetic energy (eV), volume (Å³, 0 without a cell)."""
@@ -90,41 +94,54 @@ class Recorder:
 
     path: Path
     atoms: int
-    _frames: list[Floats] = field(default_factory=list)
-    _rows: list[Sequence[float]] = field(default_factory=list)
+    waiting: int = 0
+    """Frames that are not on disk yet."""
+
     _since: float = field(default_factory=time.monotonic)
 
+    def __post_init__(self) -> None:
+        # Arrays that are filled again and again: a list of small ones takes four times the memory of its numbers.
+        self._frames = np.empty((FIRST_ROOM, self.atoms, 3), dtype=np.float32)
+        self._rows = np.empty((FIRST_ROOM, len(SERIES)))
+
     def resume(self) -> dict[str, Any] | None:
-        """The state at the end of the last whole chunk; None if there is none, or if it cannot be read."""
+        """The state at the end of what is written; None if nothing is, or if it cannot be read."""
+        if self.path.is_file() and (state := self._state_in(self.path)) is not None:
+            return state
         found = _chunks(_folder(self.path))
         while found:
-            try:
-                with _open(found[-1]) as file:
-                    if file["positions"].shape[1:] == (self.atoms, 3):
-                        return _read_state(file["state"])
-            except (AssayError, KeyError, ValueError, OSError):
-                pass
+            if (state := self._state_in(found[-1])) is not None:
+                return state
             found.pop().unlink(missing_ok=True)  # a disk may lie about what it has written; earlier chunks are whole
         return None
 
+    def _state_in(self, path: Path) -> dict[str, Any] | None:
+        try:
+            with _open(path) as file:
+                return _read_state(file["state"]) if file["positions"].shape[1:] == (self.atoms, 3) else None
+        except (AssayError, KeyError, ValueError, OSError):
+            return None
+
     def add(self, positions: Floats, row: Sequence[float]) -> bool:
         """Keep a frame; true when it is time to `save`, which needs the state of the simulation."""
-        self._frames.append(np.array(positions, dtype=np.float32))
-        self._rows.append(tuple(row))
-        full = len(self._frames) * self.atoms * 12 >= CHUNK_BYTES
+        if self.waiting == len(self._rows):
+            self._frames = np.concatenate([self._frames, np.empty_like(self._frames)])
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._frames[self.waiting], self._rows[self.waiting] = positions, row
+        self.waiting += 1
+        full = self.waiting * self.atoms * 12 >= CHUNK_BYTES
         return full or time.monotonic() - self._since > CHUNK_SECONDS
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Write the frames that are waiting, and the state after them, as one chunk."""
         self._since = time.monotonic()
-        if not self._frames:
+        if not self.waiting:
             return
         folder = _folder(self.path)
         folder.mkdir(parents=True, exist_ok=True)
-        number = len(_chunks(folder))
-        _write(folder / f"{number:06d}.h5", np.array(self._frames), np.array(self._rows, dtype=float), state)
-        self._frames.clear()
-        self._rows.clear()
+        first = int(self._rows[0, 0])  # its step is the name: what a forgotten process writes there is the same
+        _write(folder / f"{first:012d}.h5", self._frames[: self.waiting], self._rows[: self.waiting], state)
+        self.waiting = 0
 
     def finish(self, state: Mapping[str, Any]) -> str:
         """Write what is waiting and join all chunks into one file; returns its name."""
@@ -133,7 +150,7 @@ class Recorder:
         parts = _chunks(folder)
         if parts:
             _join(parts, self.path)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         return self.path.name
 
     def discard(self) -> None:
@@ -157,6 +174,15 @@ def _chunks(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9]*.h5")) if folder.is_dir() else []
 
 
+def _remove(folder: Path) -> None:
+    """Make a folder disappear in one step: half of the chunks must never be taken for all of them."""
+    gone = folder.with_suffix(".gone")
+    shutil.rmtree(gone, ignore_errors=True)
+    if folder.is_dir():
+        os.replace(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
 def _open(path: Path) -> h5py.File:
     import h5py
 
@@ -166,7 +192,7 @@ def _open(path: Path) -> h5py.File:
         raise AssayError(f"the trajectory '{path}' cannot be read ({error}); delete it and run again") from error
 
 
-def _write(path: Path, frames: Floats, rows: Floats, state: Mapping[str, Any]) -> None:
+def _write(path: Path, frames: NDArray[np.float32], rows: Floats, state: Mapping[str, Any]) -> None:
     import h5py
 
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -179,15 +205,21 @@ def _write(path: Path, frames: Floats, rows: Floats, state: Mapping[str, Any]) -
 
 
 def _join(parts: Sequence[Path], path: Path) -> None:
-    """One file of all chunks, a chunk in memory at a time."""
+    """One file of all chunks, a chunk in memory at a time; frames that two processes have written are taken once."""
     import h5py
 
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary = parts[0].with_name(f"whole.{os.getpid()}.tmp")  # among the chunks, with which it goes if we are killed
     with h5py.File(temporary, "w") as whole:
+        last = -np.inf
         for part in parts:
             with _open(part) as file:
+                steps = file["step"][:]
+                start = int(np.searchsorted(steps, last, side="right"))
                 for name in ("positions", *SERIES):
-                    _append(whole, name, file[name][:])
+                    _append(whole, name, file[name][start:])
+                last = max(last, steps[-1])
+        with _open(parts[-1]) as file:
+            file.copy("state", whole)
     _settle(temporary, path)
 
 

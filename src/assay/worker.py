@@ -6,9 +6,11 @@ import os
 import platform
 import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ def prepare_process(reference: ModelReference, folder: str) -> None:
     Ctrl-C is the parent's business, and what a model prints goes to a log, never into the user's output.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     logs = Path(folder) / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     log = os.open(logs / f"{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -40,6 +43,14 @@ def prepare_process(reference: ModelReference, folder: str) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     _here.update(reference=reference, store=Store(Path(folder)))
+
+
+def _leave_with_parent() -> None:
+    """End this process when the command that started it was killed: nobody would know of its work, or stop it."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def run_bundle(bundle: Bundle) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ STDERR = "stderr"
 KEPT_POINTS = 500
 """Most points of a series that are kept for plots."""
 
-CHUNK_NUMBERS = 3_000_000
+CHUNK_NUMBERS = 200_000
 """Coordinates that are in memory at a time."""
 
 

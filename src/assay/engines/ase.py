@@ -19,7 +19,7 @@ import numpy as np
 from assay.engines.used import as_used
 from assay.errors import ModelFailure
 from assay.jobs import Job, Probe, SinglePoints
-from assay.model import Model
+from assay.model import BatchEvaluator, Model
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point
 from assay.protocols import Asking, Ending, carry_out, protocol
 from assay.structure import Floats, Structure
@@ -47,6 +47,7 @@ class AseEngine:
         """The results folder, where trajectories are written."""
 
         self._calculator: Calculator | None = None
+        self._batch: BatchEvaluator | None = None
         self._scratch: dict[tuple[bytes, tuple[bool, bool, bool]], Atoms] = {}
         self.changed_inputs = 0
         self.used: dict[str, str] = {}
@@ -57,6 +58,15 @@ class AseEngine:
         if self._calculator is None:
             self._calculator = self.model.build()
         return self._calculator
+
+    @property
+    def batch(self) -> BatchEvaluator:
+        """The model's batch evaluator, built when it is first needed and then kept."""
+        if self._batch is None:
+            if self.model.build_batch is None:
+                raise ModelFailure("the model has no batched evaluator")
+            self._batch = self.model.build_batch()
+        return self._batch
 
     def evaluate(self, structure: Structure, properties: tuple[str, ...] = ("energy", "forces")) -> Point:
         """Energy, forces and, if asked for, stress; `ModelFailure` unless they are finite and of the right shape."""

@@ -45,16 +45,11 @@ class Batches:
         self.tempos: dict[int, Tempo] = {}
         self.given_up = ""
         self.disagreements = 0
-        self._evaluator: BatchEvaluator | None = None
 
     @property
     def evaluator(self) -> BatchEvaluator:
-        """The batch evaluator, built when it is first needed."""
-        if self._evaluator is None:
-            if self.single.model.build_batch is None:
-                raise ModelFailure("the model has no batched evaluator")
-            self._evaluator = self.single.model.build_batch()
-        return self._evaluator
+        """The batch evaluator of the model."""
+        return self.single.batch
 
     def answers(self, structures: Sequence[Structure]) -> Iterator[tuple[list[int], list[Answer], float]]:
         """Batch by batch: places of its structures in the list, their answers, and the CPU seconds of each."""

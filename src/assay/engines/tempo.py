@@ -26,9 +26,9 @@ class Tempo:
     """Seconds of the quickest batch on the lowest rung, which a batch of a few structures hardly undercuts."""
 
     def rung(self, waiting: int = LADDER[-1]) -> int:
-        """The rung to use next when so many atoms are waiting."""
+        """The rung to use next when so many atoms are waiting: never higher than what holds all of them."""
         rung = self._best_or_next()
-        while rung > 1 and LADDER[rung] > 2 * waiting:
+        while rung > 1 and LADDER[rung - 1] >= waiting:
             rung -= 1
         few = rung == 1 and 0 in self.seconds and waiting < LADDER[1]
         return 0 if few and waiting * self.seconds[0] < self.shortest else rung

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ DEVICES = ("cpu", "cuda")
 PACKAGES = ("mace-torch", "torch", "e3nn")
 INSTALL = "pip install 'mlip-assay[mace]'"
 PASS_SIZE = 600
-"""Atoms and edges in one forward pass on a CPU; larger ones do not fit its cache and take twice as long per atom."""
+"""Atoms and edges in one forward pass on a CPU, or up to half as many more; far larger ones do not fit its cache."""
 
 ALLOWED = ("mace.modules.", "e3nn.o3.", "e3nn.nn.", "e3nn.math.", "torch.nn.modules.")
 """Modules whose classes a user's checkpoint may contain."""
@@ -142,13 +143,10 @@ class MaceBatch:
         return found
 
     def _passes(self, sizes: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Ranges of structures to evaluate together; `sizes` counts atoms and edges up to each structure."""
-        limit = PASS_SIZE if self.device.type == "cpu" else int(sizes[-1]) + 1
-        start = 0
-        while start < len(sizes) - 1:
-            stop = max(int(np.searchsorted(sizes, sizes[start] + limit, side="right")) - 1, start + 1)
-            yield start, stop
-            start = stop
+        """Like ranges of structures to evaluate together; `sizes` counts atoms and edges up to each structure."""
+        count = max(round(int(sizes[-1]) / PASS_SIZE), 1) if self.device.type == "cpu" else 1
+        starts = np.searchsorted(sizes, np.linspace(0.0, sizes[-1], count + 1)[:-1])
+        yield from pairwise([*np.unique(starts).tolist(), len(sizes) - 1])
 
     def _forward(
         self, structures: Sequence[Structure], pairs: Neighbours, edges: np.ndarray, start: int

@@ -46,10 +46,9 @@ def _batched_pace(engine: AseEngine, structure: Structure) -> float | None:
         return None
     batch = [structure] * COPIES
     try:
-        evaluator = engine.model.build_batch()
-        evaluator.evaluate(batch)
+        engine.batch.evaluate(batch)
         started = time.monotonic()
-        evaluator.evaluate(batch)
+        engine.batch.evaluate(batch)
     except Exception:  # the check 'batch_consistent' and every job that wants a batch will say what is wrong
         return None
     return (time.monotonic() - started) / COPIES

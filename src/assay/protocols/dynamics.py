@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.analysis.blocks import average
-from assay.analysis.motion import bonded_pairs, made_whole, molecules_of, trouble, watched
+from assay.analysis.motion import bonded_pairs, made_whole, molecules_of, trouble
 from assay.configurations import radius
 from assay.jobs import Dynamics
 from assay.outcome import FAILED, OK, Point
@@ -25,13 +24,11 @@ from assay.protocols.integrators import (
     without_drift,
     without_rotation,
 )
+from assay.protocols.watching import Watching
 from assay.structure import Floats, Structure
 
 FIRST_CHANGE = 0.01
 """The first change of volume that the barostat tries, as a fraction."""
-
-EARLIEST_STOP = 0.2
-"""A run is not stopped for being sure enough before this part of it is done, and looked at again at every 2 %."""
 
 
 class Notes(Protocol):
@@ -197,10 +194,10 @@ class Course:
     reason: str = ""
     sure: bool = False
     _before: float = 0.0
-    _watched: list[list[float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.radii = _radii(self.job)
+        self.watching = Watching(self.job)
         self.frames = self.motion.step // self.job.interval + 1 if self.motion.forces.size else 0
 
     @property
@@ -216,34 +213,25 @@ class Course:
         kelvin = temperature(row[2], self.motion.freedom)
         self.reason = trouble(self.motion.structure, self.radii, kelvin, self.job.temperature, self._before)
         self._before = kelvin
-        self._note_watched()
+        self.watching.add(self.motion.positions)
+        self.sure = self.watching.sure
         if due and not self.reason:
             self.notes.save(self.state())
 
     def state(self) -> dict[str, Any]:
         """The state of the motion, and what has been seen of it."""
-        seen = np.array(self._watched, dtype=float).reshape(len(self._watched), len(self.job.watch))
-        return {**self.motion.state(), "before": self._before.hex(), "watched": seen}
+        seen = {"before": self._before.hex(), "reason": self.reason}
+        return {**self.motion.state(), **self.watching.state(), **seen}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         """Know again what an earlier process had seen."""
-        self._before, self._watched = float.fromhex(saved["before"]), np.asarray(saved["watched"]).tolist()
+        self._before, self.reason = float.fromhex(saved["before"]), str(saved["reason"])
+        self.watching.recall(saved)
+        self.sure = self.watching.sure  # it may have been killed after it knew enough and before it said so
 
     def stop(self, reason: str) -> None:
         """The model gave nothing usable for a step."""
         self.reason = reason
-
-    def _note_watched(self) -> None:
-        """Follow what the benchmark looks at, and stop when all of it is known well enough."""
-        job = self.job
-        if job.until_error is None or not job.watch:
-            return
-        self._watched.append([watched(watch, self.motion.positions) for watch in job.watch])
-        planned = job.steps // job.interval + 1
-        if len(self._watched) < EARLIEST_STOP * planned or len(self._watched) % max(planned // 50, 1):
-            return
-        known = [average(column) for column in np.array(self._watched).T]
-        self.sure = all(a.stderr is not None and a.stderr < job.until_error for a in known)
 
     def end(self) -> Ending:
         """What is kept of the run beside its trajectory."""

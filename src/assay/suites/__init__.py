@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
@@ -40,6 +40,30 @@ class Suite:
             hint = did_you_mean(wrong, kind.__dataclass_fields__)
             raise AssayError(f"suite '{self.name}' sets '{wrong}', which benchmark '{kind.name}' does not have{hint}")
         return kind(**chosen)
+
+    def adjusted(self, **settings: object) -> Suite:
+        """The suite with other settings, such as `seeds=3`, for every benchmark that has them; one at least must."""
+        known = registered_benchmarks()
+        changed = {name: dict(values) for name, values in self.settings.items()}
+        for setting, value in settings.items():
+            if setting in FIXED.get(self.name, ()):
+                raise AssayError(f"'{setting}' is off in suite '{self.name}', whose protocol is fixed; leave it out")
+            takers = [n for n in find_benchmarks(self.benchmarks) if setting in known[n].__dataclass_fields__]
+            if not takers:
+                raise AssayError(f"no chosen benchmark has the setting '{setting}'; {_who_has(setting)}")
+            for name in takers:
+                changed.setdefault(name, {})[setting] = value
+        return replace(self, settings=changed)
+
+
+FIXED = {"paper": ("until_error",)}
+"""Settings that a suite does not allow: a simulation that stops when it knows enough is not the published one."""
+
+
+def _who_has(setting: str) -> str:
+    """Which benchmarks have a setting."""
+    names = [name for name, kind in registered_benchmarks().items() if setting in kind.__dataclass_fields__]
+    return f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} it"
 
 
 def suite_names() -> list[str]:

@@ -62,7 +62,7 @@ class InferenceScaling(Benchmark):
             refused = next(iter(survey.refused.values()), "the model answered for no element")
             return [Case("nothing", {}, {"failure": refused})]
         settings = {"seconds": self.seconds, "repeats": self.repeats}
-        calls = int(3.0 * self.seconds / max(survey.seconds_per_call, 1e-3)) + 10
+        calls = len(sizes) * (self.repeats + 1)
         return [Case(name, {PROBE: Probe("scaling", tuple(sizes), settings, calls)})][: scope.limit]
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:

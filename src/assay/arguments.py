@@ -1,0 +1,70 @@
+"""What the commands share: a parser whose errors are one sentence, the kinds of values it takes, and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from assay.naming import did_you_mean
+
+DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
+
+EPILOG = """exit codes: 0 done, 1 a mandatory check failed, 2 wrong usage, 3 some jobs ended in error
+MODEL is a name from 'assay list models', kim:NAME, mace:FILE and its like, file.py:factory or package.module:factory"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence with a did-you-mean."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print one sentence and leave with the code for wrong usage."""
+        if "invalid choice: '" in message:
+            wrong = message.split("invalid choice: '")[1].split("'")[0]
+            known = [part.strip("' )") for part in message.split("choose from ")[-1].split(",")]
+            message = f"there is no '{wrong}'{did_you_mean(wrong, known)}; choose from {', '.join(known)}"
+        print(f"assay: {message} (see '{self.prog} --help')", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def command(commands: argparse._SubParsersAction, name: str, text: str, function: Callable) -> Parser:
+    parser: Parser = commands.add_parser(
+        name, help=text, description=text, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(command=function)
+    return parser
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number, which may be 0."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number; 0 stays in one process")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time above 0 s."""
+    return _above_zero(text, "seconds")
+
+
+def length(text: str) -> float:
+    """A length above 0 Å."""
+    return _above_zero(text, "Å")
+
+
+def _above_zero(text: str, unit: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of {unit} above 0")
+    return value
