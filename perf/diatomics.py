@@ -26,7 +26,8 @@ from assay.benchmark import Scope
 from assay.benchmarks.physicality.diatomics import Diatomics
 from assay.executors import open_executor
 from assay.jobs import Job, SinglePoints
-from assay.model import Model, load_model
+from assay.loading import load_model
+from assay.model import Model
 from assay.outcome import Outcome
 from assay.runner import Runner
 from assay.store import Store

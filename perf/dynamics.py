@@ -23,7 +23,7 @@ import numpy as np
 from ase.calculators.calculator import Calculator, all_changes
 
 from assay.jobs import Dynamics, job_key
-from assay.model import load_model
+from assay.loading import load_model
 from assay.store import Store
 from assay.structure import Structure, from_atoms
 from assay.worker import Engines, run_jobs

@@ -23,7 +23,7 @@ from diatomics import Cost, now, with_assay
 
 from assay.engines.tempo import peak_megabytes
 from assay.jobs import Relaxation, SinglePoints
-from assay.model import load_model
+from assay.loading import load_model
 from assay.outcome import Outcome
 from assay.structure import Structure
 

@@ -20,7 +20,7 @@ from ase.calculators.calculator import Calculator, all_changes
 from assay.configurations import cluster
 from assay.executors import open_executor
 from assay.jobs import SinglePoints, job_key
-from assay.model import load_model
+from assay.loading import load_model
 from assay.pace import steady
 from assay.runner import Runner
 from assay.store import Store

@@ -22,9 +22,9 @@ from assay.jobs import Dynamics
 from assay.outcome import OK, Outcome, Point
 from assay.protocols import carry_out
 from assay.protocols.dynamics import run_dynamics
-from assay.protocols.integrators import BOLTZMANN
 from assay.structure import Structure
 from assay.trajectory import Recorder, trajectory_path
+from assay.units import BOLTZMANN
 from molecule_cases import source, survey
 from run_cases import springs
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benchmarks
-from assay.benchmarks.molecules._records import KCAL
 from assay.data.records import EMBEDDED, Card, DataSet, Record
 from assay.data.source import DataSource
 from assay.model import ModelCard
@@ -17,6 +16,7 @@ from assay.outcome import Outcome, Point
 from assay.protocols import carry_out, protocol
 from assay.structure import Floats, Structure
 from assay.survey import Survey
+from assay.units import KCAL
 
 Model = Callable[[Structure], tuple[float, Floats]]
 """Energy (eV) and forces (eV/Å) of a structure; raises where it refuses."""

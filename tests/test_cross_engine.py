@@ -28,8 +28,9 @@ from assay.engines.tempo import LADDER, Tempo
 from assay.jobs import Dynamics
 from assay.outcome import OK, Outcome
 from assay.protocols.dynamics import begin
-from assay.protocols.integrators import ACCELERATION, BOLTZMANN, temperature
+from assay.protocols.integrators import temperature
 from assay.structure import Floats, Structure, from_atoms
+from assay.units import ACCELERATION, BOLTZMANN
 from toys import Toy, model_of
 
 Potential = Callable[[Floats], tuple[Floats, Floats]]

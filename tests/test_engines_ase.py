@@ -13,7 +13,7 @@ from ase.calculators.emt import EMT
 from assay.engines.ase import AseEngine, Unsupported, evaluate, no_point
 from assay.errors import AssayError, ModelFailure
 from assay.jobs import Dynamics, Job, Probe, SinglePoints
-from assay.model import load_model
+from assay.loading import load_model
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED
 from assay.structure import Structure, from_atoms
 from toys import DIMER, Says, Spring, Toy, engine_of

@@ -15,7 +15,8 @@ from assay.engines.batches import GIVE_UP
 from assay.engines.tempo import Tempo
 from assay.errors import ModelFailure
 from assay.jobs import Band, Job, Probe, Relaxation, SinglePoints
-from assay.model import Model, from_object
+from assay.loading import from_object
+from assay.model import Model
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.sound import SoundPotential
 from assay.structure import Floats, Structure

@@ -12,7 +12,7 @@ from ase.calculators.emt import EMT
 from assay.api import run
 from assay.engines.used import as_used
 from assay.errors import AssayError
-from assay.model import load_model
+from assay.loading import load_model
 from assay.store import open_stores
 
 

@@ -13,7 +13,7 @@ import pytest
 from assay.configurations import dimer
 from assay.executors import InProcess, LocalProcesses, open_executor
 from assay.jobs import Job, Probe, SinglePoints
-from assay.model import load_model
+from assay.loading import load_model
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.pace import steady
 from assay.runner import Runner

@@ -11,7 +11,8 @@ from ase.build import bulk, molecule
 from ase.calculators.calculator import Calculator, all_changes
 from ase.calculators.emt import EMT
 
-from assay.model import PERIODIC_PATTERNS, load_model
+from assay.loading import load_model
+from assay.model import PERIODIC_PATTERNS
 from assay.models import file_schemes, registered, schemes
 
 NAMES = ["emt", "gfn1-xtb", "gfn2-xtb", "lj"]

@@ -17,7 +17,7 @@ from assay.benchmarks.verification.net_force_zero import NetForceZero
 from assay.configurations import cluster
 from assay.executors import open_executor
 from assay.jobs import Dynamics, SinglePoints
-from assay.model import load_model
+from assay.loading import load_model
 from assay.outcome import ERROR, Outcome
 from assay.pace import Curve, Pace
 from assay.plan import Plan, make_plan, write_plan

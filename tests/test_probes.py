@@ -21,7 +21,7 @@ from assay.configurations import cluster, crystal
 from assay.engines.ase import AseEngine, Unsupported
 from assay.errors import AssayError, ModelFailure
 from assay.jobs import Probe
-from assay.model import from_object, load_model
+from assay.loading import from_object, load_model
 from assay.probes import (
     after_exception,
     batches,

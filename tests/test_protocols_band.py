@@ -13,7 +13,7 @@ from ase.optimize import FIRE
 from assay.configurations import boxed
 from assay.engines.ase import AseEngine
 from assay.jobs import Band, Relaxation
-from assay.model import load_model
+from assay.loading import load_model
 from assay.outcome import ERROR, FAILED, OK
 from assay.protocols.band import first_path, turns_freely
 from assay.structure import Floats, Structure, from_atoms

@@ -14,8 +14,6 @@ from assay.outcome import FAILED, OK, Point
 from assay.protocols import Ending, carry_out, watching
 from assay.protocols.dynamics import begin, run_dynamics
 from assay.protocols.integrators import (
-    BAR,
-    BOLTZMANN,
     Barostat,
     Langevin,
     kinetic_energy,
@@ -28,6 +26,7 @@ from assay.protocols.integrators import (
 from assay.protocols.watching import Watching
 from assay.structure import Floats, Structure
 from assay.trajectory import Recorder, Trajectory
+from assay.units import BAR, BOLTZMANN
 
 Answer = Callable[[Sequence[Structure]], list[Point]]
 CUBE = 3.0 * np.array([[i, j, k] for i in range(2) for j in range(2) for k in range(2)], dtype=float)

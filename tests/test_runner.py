@@ -12,7 +12,7 @@ import pytest
 from assay.configurations import cluster
 from assay.executors import open_executor
 from assay.jobs import Band, Dynamics, Job, Probe, Relaxation, SinglePoints
-from assay.model import load_model
+from assay.loading import load_model
 from assay.outcome import ERROR, OK
 from assay.pace import steady
 from assay.runner import IN_STEP, PATIENCE, Runner

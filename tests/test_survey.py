@@ -16,7 +16,8 @@ from assay.api import Settings, run, surveyed
 from assay.codec import plain
 from assay.configurations import TOUCHING, VACUUM, radius, symbol
 from assay.errors import AssayError
-from assay.model import PERIODIC_PATTERNS, ModelCard, load_model
+from assay.loading import load_model
+from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.probes.spacing import ABSURD, SIZEABLE
 from assay.sound import SoundPotential
 from assay.survey import (

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from assay.data.source import DataSource, open_data
 from assay.errors import AssayError
 from assay.executors import open_executor
-from assay.model import Model, load_model
+from assay.loading import load_model
+from assay.model import Model
 from assay.plan import Plan, make_plan, write_plan
 from assay.report.document import check_document, score_document
 from assay.results import ModelResult, read_results

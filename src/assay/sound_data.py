@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.analysis.fluctuations import BOLTZMANN
 from assay.analysis.superposition import superposed
 from assay.configurations import cluster, generator, symbol
 from assay.jobs import Job, Relaxation
@@ -22,6 +21,7 @@ from assay.outcome import Point
 from assay.protocols import carry_out, protocol
 from assay.sound import BOND, SoundPotential
 from assay.structure import Floats, Structure
+from assay.units import BOLTZMANN
 
 CU, AU = 29, 79
 LENGTH = 2.0 * BOND * 1.34  # Å, between the bond lengths of Cu2 and Au2

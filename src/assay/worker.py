@@ -19,7 +19,8 @@ from assay.engines.batched import BatchedEngine
 from assay.engines.tempo import peak_megabytes
 from assay.errors import AssayError
 from assay.jobs import Job
-from assay.model import Model, ModelReference, load_model, package_version
+from assay.loading import load_model
+from assay.model import Model, ModelReference, package_version
 from assay.outcome import Outcome
 from assay.store import Store
 

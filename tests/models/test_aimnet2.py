@@ -15,7 +15,8 @@ from ase.build import bulk, molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import BatchEvaluator, Model, load_model
+from assay.loading import load_model
+from assay.model import BatchEvaluator, Model
 from assay.models import aimnet2
 from assay.structure import Structure, from_atoms
 from assay.weights import fetch

@@ -12,7 +12,8 @@ from ase.build import molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import ModelFailure
-from assay.model import BatchEvaluator, Model, load_model
+from assay.loading import load_model
+from assay.model import BatchEvaluator, Model
 from assay.models import ani
 from assay.structure import Structure, from_atoms
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay.api import Report, run
 from assay.engines.ase import AseEngine
-from assay.model import load_model
+from assay.loading import load_model
 from assay.models import family_names, registered
 from assay.structure import Structure
 

@@ -16,7 +16,8 @@ from ase.build import bulk, fcc111, molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import Model, load_model
+from assay.loading import load_model
+from assay.model import Model
 from assay.models import mace
 from assay.structure import Structure, from_atoms
 from assay.weights import fetch

@@ -17,7 +17,7 @@ from assay.engines.ase import AseEngine
 from assay.engines.batched import BatchedEngine
 from assay.engines.tempo import Tempo
 from assay.jobs import Dynamics
-from assay.model import load_model
+from assay.loading import load_model
 from assay.models import family_names
 from assay.outcome import OK
 from assay.protocols.integrators import temperature

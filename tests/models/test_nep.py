@@ -15,7 +15,8 @@ from ase.filters import FrechetCellFilter
 from ase.optimize import BFGS
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import Model, load_model
+from assay.loading import load_model
+from assay.model import Model
 from assay.models import nep
 from assay.structure import Structure, from_atoms
 from assay.weights import fetch

@@ -13,7 +13,8 @@ from ase import Atoms
 from ase.build import bulk, molecule
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import Model, load_model
+from assay.loading import load_model
+from assay.model import Model
 from assay.models import orb
 from assay.structure import Structure, from_atoms
 

@@ -17,7 +17,8 @@ from ase.build import bulk, fcc111, molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import BatchEvaluator, Model, load_model
+from assay.loading import load_model
+from assay.model import BatchEvaluator, Model
 from assay.models import sevennet
 from assay.structure import Structure, from_atoms
 

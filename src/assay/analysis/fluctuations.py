@@ -15,9 +15,7 @@ import numpy as np
 
 from assay.analysis.blocks import Average, average, drift, equilibrated
 from assay.structure import Floats
-
-BOLTZMANN = 8.617333262e-5
-"""eV/K."""
+from assay.units import BOLTZMANN
 
 LEAST_RATIO = 1e-3
 """Smaller fluctuations than this part of the expected one are all the same: none."""

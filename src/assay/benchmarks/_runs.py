@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.blocks import Average, average
-from assay.analysis.fluctuations import BOLTZMANN, pooled
+from assay.analysis.fluctuations import pooled
 from assay.analysis.stability import NOT_FINITE, STOPPED, Body, Verdict, judge
 from assay.benchmark import Metric, MetricValue, Observation, mean_metric
 from assay.codec import Data
@@ -17,6 +17,7 @@ from assay.errors import AssayError
 from assay.jobs import Dynamics, Job
 from assay.outcome import FAILED, OK, Outcome
 from assay.structure import Floats, Structure
+from assay.units import BOLTZMANN
 
 STDERR = "stderr"
 """Where the detail of an observation keeps the standard errors of its values."""

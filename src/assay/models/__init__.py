@@ -9,7 +9,8 @@ from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 
-from assay.model import Model, Registered
+from assay.model import Model
+from assay.registered import Registered
 
 
 @cache

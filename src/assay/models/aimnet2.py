@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import Model, ModelCard, Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.model import Model, ModelCard
 from assay.models._torch import require_device
+from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure, from_atoms
 from assay.weights import PackagedFile
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import ModelFailure
-from assay.model import PERIODIC_PATTERNS, ModelCard, Registered
+from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.models._torch import require_device
+from assay.registered import Registered
 from assay.structure import Floats, Structure
 
 if TYPE_CHECKING:

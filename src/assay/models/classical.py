@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.model import PERIODIC_PATTERNS, ModelCard, Registered
+from assay.model import PERIODIC_PATTERNS, ModelCard
+from assay.registered import Registered
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator

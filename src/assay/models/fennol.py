@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import PERIODIC_PATTERNS, ModelCard, Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.models._torch import is_trusted
+from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure, from_atoms
 from assay.weights import PackagedFile
 

@@ -19,17 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import (
-    PERIODIC_PATTERNS,
-    Model,
-    ModelCard,
-    Registered,
-    checkpoint_card,
-    checkpoint_file,
-    checkpoint_model,
-)
+from assay.model import PERIODIC_PATTERNS, Model, ModelCard
 from assay.models._torch import is_trusted, load_checked, load_trusted, require_device
 from assay.neighbours import Neighbours, neighbour_pairs
+from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure
 from assay.weights import PackagedFile
 

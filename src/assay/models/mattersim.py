@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import Model, ModelCard, Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.model import Model, ModelCard
 from assay.models._torch import load_checked, require_device
 from assay.neighbours import Neighbours, neighbour_pairs
+from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure
 from assay.weights import PackagedFile
 

@@ -21,15 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import (
-    PERIODIC_PATTERNS,
-    Model,
-    ModelCard,
-    Registered,
-    checkpoint_card,
-    checkpoint_file,
-    checkpoint_model,
-)
+from assay.model import PERIODIC_PATTERNS, Model, ModelCard
+from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure
 from assay.weights import PackagedFile
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import AssayError, ModelFailure
-from assay.model import ModelCard, Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.model import ModelCard
 from assay.models._torch import load_checked, require_device
+from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure
 from assay.weights import PackagedFile
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assay.model import ModelCard, Registered
+from assay.model import ModelCard
+from assay.registered import Registered
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator

@@ -13,7 +13,7 @@ from assay import codec
 from assay.engines.ase import AseEngine, Unsupported
 from assay.errors import ModelFailure
 from assay.jobs import Probe, SinglePoints
-from assay.model import load_model
+from assay.loading import load_model
 from assay.outcome import OK, Outcome
 from assay.probes._deviation import worst_deviation
 

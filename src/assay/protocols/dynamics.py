@@ -14,7 +14,6 @@ from assay.jobs import Dynamics
 from assay.outcome import FAILED, OK, Point
 from assay.protocols import Asking, Ending
 from assay.protocols.integrators import (
-    BAR,
     Barostat,
     Langevin,
     kinetic_energy,
@@ -26,6 +25,7 @@ from assay.protocols.integrators import (
 )
 from assay.protocols.watching import Watching
 from assay.structure import Floats, Structure
+from assay.units import BAR
 
 FIRST_CHANGE = 0.01
 """The first change of volume that the barostat tries, as a fraction."""

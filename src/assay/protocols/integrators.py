@@ -16,16 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.structure import Floats
-
-BOLTZMANN = 8.617333262e-5
-"""eV/K."""
-
-ACCELERATION = 9.648533212331e-3
-"""Å/fs² for a force of 1 eV/Å on 1 amu; velocities in Å/fs squared times a mass in amu, divided by it, are eV."""
-
-BAR = 6.241509074e-7
-"""eV/Å³ in one bar."""
-
+from assay.units import ACCELERATION, BOLTZMANN
 
 TUNED = 500
 """Attempts of the barostat during which it looks for the right size of step."""

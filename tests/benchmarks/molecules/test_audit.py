@@ -13,7 +13,7 @@ import pytest
 
 from assay.api import run
 from assay.benchmark import Case, Scope, with_null
-from assay.benchmarks.molecules._records import KCAL, MoleculeBenchmark
+from assay.benchmarks.molecules._records import MoleculeBenchmark
 from assay.data.records import DataSet, Record
 from assay.data.source import DataSource
 from assay.jobs import Band, Job, Relaxation, SinglePoints
@@ -21,6 +21,7 @@ from assay.outcome import OK, Outcome, Point, pack_points
 from assay.protocols.null import null_outcome
 from assay.results import BenchmarkResult
 from assay.sound_data import write_sound_data
+from assay.units import KCAL
 from molecule_cases import NAMES, benchmark, survey
 
 HOPELESS = ("zero_force", "constant_energy", "frozen", "pure_noise", "wrong_units", "mixed_units", "raises")

@@ -9,13 +9,13 @@ import pytest
 from ase import units
 
 from assay.benchmark import Scope
-from assay.benchmarks.molecules._records import KCAL
 from assay.data.records import Record
 from assay.data.source import DataSource
 from assay.errors import AssayError
 from assay.jobs import SinglePoints, job_key
 from assay.score import soft_threshold
 from assay.structure import Floats, Structure
+from assay.units import KCAL
 from molecule_cases import benchmark, embedded_lane, observe, scores, source, survey, table, water
 
 STATIC = ("noncovalent_interactions", "dihedral_scan", "conformer_selection", "tautomers", "reactivity_tst")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from assay.benchmark import Observation, Scope
-from assay.benchmarks.molecules._records import KCAL
 from assay.data.records import Record
 from assay.data.source import DataSource
 from assay.structure import Floats, Structure
+from assay.units import KCAL
 from molecule_cases import Model, benchmark, observe, scores, source, survey
 
 NAME = "reactivity_neb"

@@ -27,7 +27,7 @@ from math import log2
 import numpy as np
 
 from assay.analysis.blocks import Average
-from assay.analysis.fluctuations import BOLTZMANN, balance, pooled, wandering
+from assay.analysis.fluctuations import balance, pooled, wandering
 from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early
 from assay.benchmarks._runs import STDERR, runs_of, thinned, went_wrong, with_run_errors
 from assay.benchmarks.general._ice import ice_cell
@@ -37,6 +37,7 @@ from assay.jobs import Dynamics, Job
 from assay.outcome import FAILED, OK, Outcome
 from assay.structure import Floats, Structure, from_atoms
 from assay.survey import Survey
+from assay.units import BOLTZMANN
 
 MEV = 1000.0
 UNBALANCED = 0.3

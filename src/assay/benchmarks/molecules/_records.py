@@ -18,9 +18,7 @@ from assay.jobs import Job, SinglePoints
 from assay.outcome import ERROR, FAILED, OK, Outcome, Point
 from assay.structure import Floats, Structure
 from assay.survey import Survey
-
-KCAL = 23.060548012069493
-"""kcal/mol in one eV, with the constants of ASE, which need not be there when results are read."""
+from assay.units import KCAL
 
 POINTS, CHARGE = "points", "charge"
 """Roles of jobs: the structures of the record, and one of them with its charge and without."""

@@ -26,7 +26,6 @@ from assay.benchmark import Case, Metric, MetricValue, Observation, mean_metric
 from assay.benchmarks.molecules._records import (
     CHARGE,
     CHARGE_IGNORED,
-    KCAL,
     MoleculeBenchmark,
     in_kcal,
     placed,
@@ -38,6 +37,7 @@ from assay.jobs import Job, SinglePoints
 from assay.outcome import OK, Outcome
 from assay.structure import Structure
 from assay.survey import Survey
+from assay.units import KCAL
 
 MONOMERS = "monomers"
 

@@ -22,12 +22,13 @@ import numpy as np
 from assay.analysis.superposition import superposed_rmsd
 from assay.benchmark import Case, Metric, MetricValue, Observation, metric_value
 from assay.benchmarks.molecules._reactions import ordered, reference_energies
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, KCAL, POINTS, MoleculeBenchmark, failed, placed
+from assay.benchmarks.molecules._records import CHARGE_IGNORED, POINTS, MoleculeBenchmark, failed, placed
 from assay.data.records import Record
 from assay.jobs import Band, Job, SinglePoints
 from assay.outcome import FAILED, OK, Outcome
 from assay.score import mean_score
 from assay.survey import Survey
+from assay.units import KCAL
 
 BAND = "band"
 

@@ -27,14 +27,7 @@ from assay.analysis.molecule import angles, bond_angles, bond_lengths, bonds, br
 from assay.analysis.superposition import superposed_rmsd
 from assay.benchmark import Case, Metric, Observation
 from assay.benchmarks.molecules._displaced import displaced_copy, jolts
-from assay.benchmarks.molecules._records import (
-    CHARGE_IGNORED,
-    KCAL,
-    MoleculeBenchmark,
-    failed,
-    placed,
-    refusals,
-)
+from assay.benchmarks.molecules._records import CHARGE_IGNORED, MoleculeBenchmark, failed, placed, refusals
 from assay.configurations import radius, symbol
 from assay.data.records import Record
 from assay.data.rules import DISPLACED, REFERENCE
@@ -42,6 +35,7 @@ from assay.jobs import Job, Relaxation, SinglePoints
 from assay.outcome import FAILED, OK, Outcome
 from assay.structure import Floats
 from assay.survey import Survey
+from assay.units import KCAL
 
 STIFFNESS = "stiffness"
 STRAIN_FACTOR = 2.5

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, KCAL, MoleculeBenchmark, predicted
+from assay.benchmarks.molecules._records import CHARGE_IGNORED, MoleculeBenchmark, predicted
 from assay.outcome import OK, Outcome
 from assay.score import soft_threshold
+from assay.units import KCAL
 
 LITERAL = 0.05  # kcal/mol
 

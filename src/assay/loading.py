@@ -1,0 +1,226 @@
+"""From what a user gives to a model: a name, a file with a factory, a calculator."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import AssayError
+from assay.model import Model, ModelCard, ModelReference, claims_card, digest, file_digest, package_version
+from assay.naming import did_you_mean
+
+if TYPE_CHECKING:
+    from ase.calculators.calculator import Calculator
+
+
+def load_model(source: object, device: str | None = None) -> Model:
+    """Find a model by what the user gave: a name, `kim:NAME`, `mace:FILE`, `file.py:factory`, `package.module:factory`,
+    an ASE calculator, a factory function or class, or a `Model`. `device` is for models that Assay itself builds."""
+    if isinstance(source, ModelReference):
+        return _from_payload(source) if source.payload is not None else load_model(source.spec, source.device)
+    if not isinstance(source, str) and device is not None:
+        raise AssayError(f"a device ('{device}') can only be chosen for models given by name; build yours on it")
+    if isinstance(source, Model):
+        return source
+    if not isinstance(source, str):
+        return from_object(source)
+    from assay.models import registered, schemes
+
+    names = registered()
+    if source in names:
+        return names[source].open(device)
+    scheme, colon, rest = source.partition(":")
+    if colon and scheme in schemes():
+        return schemes()[scheme](rest, device)
+    if colon and rest:
+        return _from_factory(source, device)
+    if source.endswith(".py"):
+        raise AssayError(f"'{source}' names a file but no factory in it; write '{source}:FACTORY'")
+    hint = did_you_mean(source, [*names])
+    raise AssayError(
+        f"there is no model '{source}'{hint}; 'assay list models' shows the names, or give file.py:factory"
+    )
+
+
+def _from_factory(spec: str, device: str | None) -> Model:
+    """A model from `file.py:factory` or `package.module:factory`."""
+    place, _, name = spec.rpartition(":")
+    if place.endswith(".py"):
+        path = Path(place).expanduser().resolve()
+        module, source = _import_file(path), path.read_bytes()
+        reference, shown = ModelReference(f"{path}:{name}", device=device), f"{path.name}:{name}"
+    else:
+        module, reference, shown = _import_module(place), ModelReference(spec, device=device), spec
+        origin = getattr(module, "__file__", None)
+        source = Path(origin).read_bytes() if origin else b""
+    factory = getattr(module, name, None)
+    if factory is None:
+        public = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+        raise AssayError(f"'{place}' has no factory '{name}'{did_you_mean(name, public)}")
+    card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
+    origin = getattr(module, "__file__", None)
+    home = Path(origin).parent if origin else Path()
+    contents = [file_digest(home / name, shown) for name in card.files]
+    fingerprint = digest(shown, source, *_imported_versions(source, place), *contents, *([device] if device else []))
+    return _model(card, fingerprint, _for_device(factory, shown, device), reference)
+
+
+def _for_device(factory: Any, shown: str, device: str | None) -> Any:
+    """The factory with the device filled in, which it must take as a parameter of that name."""
+    if device is None:
+        return factory
+    if not callable(factory) or "device" not in inspect.signature(factory).parameters:
+        raise AssayError(f"'{shown}' takes no parameter 'device'; add one to it or leave out --device {device}")
+    return update_wrapper(partial(factory, device=device), factory)
+
+
+def _model(card: ModelCard, fingerprint: str, factory: object, reference: ModelReference | None) -> Model:
+    """A model of a factory or calculator, with the other builders if it carries them as attributes."""
+    return Model(
+        card,
+        fingerprint,
+        _builder(factory, card.name),
+        reference,
+        getattr(factory, "build_batch", None),
+        tuple(getattr(factory, "unit_sets", ())),
+        getattr(factory, "build_in_units", None),
+    )
+
+
+def _imported_versions(source: bytes, place: str) -> list[str]:
+    """Versions of the packages that a Python source imports, since a new version may give other numbers."""
+    import ast
+
+    names = {"ase", place.partition(".")[0]}
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):  # a compiled module
+        tree = ast.Module([], [])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    homes = importlib.metadata.packages_distributions()
+    found = sorted({distribution for name in names for distribution in homes.get(name, [])})
+    return [f"{distribution}=={package_version(distribution)}" for distribution in found]
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Import a Python file that need not be installed; files beside it can be imported by it."""
+    if not path.is_file():
+        raise AssayError(f"there is no file '{path}'; give the path of a Python file, as in file.py:factory")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    name = f"assay_user_{digest(str(path), path.read_bytes())}"  # a file that has changed is another module
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise AssayError(f"'{path}' is not a Python file; give one, as in file.py:factory")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        # Not through Python's compiled copies: they look at the second and the size of a file only.
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise AssayError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise AssayError(
+            f"module '{name}' cannot be imported ({error}); install it or check the name, as in package.module:factory"
+        ) from error
+
+
+def _builder(factory: Any, shown: str) -> Callable[[], Calculator]:
+    if callable(factory) and not hasattr(factory, "get_potential_energy"):
+        return factory
+    if callable(factory) and isinstance(factory, type):
+        return factory
+    if hasattr(factory, "get_potential_energy"):
+        return lambda: _copied(factory)
+    raise AssayError(f"'{shown}' is neither a calculator nor a function that returns one")
+
+
+def _copied(calculator: Calculator) -> Calculator:
+    """A fresh copy of a calculator, or the calculator itself where it cannot be copied."""
+    import copy
+
+    try:
+        return copy.deepcopy(calculator)
+    except Exception:
+        return calculator
+
+
+def from_object(source: object) -> Model:
+    """A model from a live calculator, or from a function or class that makes one."""
+    is_calculator = hasattr(source, "get_potential_energy") and not isinstance(source, type)
+    if not is_calculator and not callable(source):
+        raise AssayError(
+            f"a {type(source).__name__} is neither a model name, nor an ASE calculator, nor a factory of one"
+        )
+    label = type(source).__name__ if is_calculator else getattr(source, "__name__", type(source).__name__)
+    card = claims_card(label, getattr(source, "claims", None))
+    payload = _pickled(source)
+    if payload is None:
+        return _model(card, digest(label, repr(id(source))), source, None)
+    return _model(card, digest(label, _lasting(payload)), source, ModelReference(label, payload))
+
+
+def _pickled(source: object) -> bytes | None:
+    """The object as bytes, classes of uninstalled modules included, or None where that is impossible."""
+    import cloudpickle
+
+    kind = source if isinstance(source, type) or callable(source) else type(source)
+    module = sys.modules.get(getattr(kind, "__module__", ""), None)
+    local = module is not None and not _is_installed(module)
+    try:
+        if local and module is not None:
+            cloudpickle.register_pickle_by_value(module)
+        payload = cloudpickle.dumps(source)
+        cloudpickle.loads(payload)
+        return bytes(payload)
+    except Exception:
+        return None
+    finally:
+        if local and module is not None:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _lasting(payload: bytes) -> bytes:
+    """Pickled bytes without the random labels that cloudpickle gives to classes, which differ in every process."""
+    from cloudpickle import cloudpickle
+
+    for label in list(cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS.values()):
+        payload = payload.replace(label.encode(), b"")
+    return payload
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """True for modules that a fresh interpreter can import too."""
+    origin = getattr(module, "__file__", None)
+    top = module.__name__.partition(".")[0]
+    known = top == "assay" or top in sys.stdlib_module_names
+    return top != "__main__" and (origin is None or "site-packages" in origin or "dist-packages" in origin or known)
+
+
+def _from_payload(reference: ModelReference) -> Model:
+    import cloudpickle
+
+    source = cloudpickle.loads(reference.payload)
+    card = claims_card(reference.spec, getattr(source, "claims", None))
+    return _model(card, "", source, reference)
