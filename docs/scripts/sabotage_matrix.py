@@ -60,8 +60,12 @@ def cell(result: BenchmarkResult) -> str:
 
 
 def is_noticed(result: BenchmarkResult) -> bool:
-    """True when a benchmark exposes the model: a failed check, or a score that `is_caught`."""
-    return result.verdict.status == "failed" if result.verdict is not None else is_caught(result.score)
+    """True when a benchmark exposes the model: a failed check, a score that `is_caught`, or nothing but failures."""
+    if result.verdict is not None:
+        return result.verdict.status == "failed"
+    if result.score is None:
+        return {o.status for o in result.observations} <= {"failed", "error"}
+    return is_caught(result.score)
 
 
 @cache
