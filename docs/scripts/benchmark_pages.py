@@ -18,7 +18,7 @@ from pathlib import Path
 
 from model_tables import model_tables
 from phrases import PHRASES
-from sabotage_matrix import must_catch
+from sabotage_matrix import must_catch, short_names
 
 from assay.benchmark import Benchmark, Metric, registered_benchmarks
 from assay.models import file_schemes, registered
@@ -42,7 +42,7 @@ def main() -> int:
     (OUTPUT / "generated" / "models.md").write_text(model_tables(), encoding="utf-8")
     for command in COMMANDS:
         (OUTPUT / "generated" / f"help-{command or 'assay'}.txt").write_text(help_text(command), encoding="utf-8")
-    stale = [*stale_readme(known), *stale_models(), *stale_matrix(known), *stale_numbers()]
+    stale = [*stale_readme(known), *stale_models(), *stale_matrix(), *stale_numbers()]
     for line in stale:
         print(f"benchmark_pages: {line}", file=sys.stderr)
     print(f"{len(known)} benchmark pages written to docs/{OUTPUT.name}")
@@ -192,11 +192,11 @@ def stale_models() -> list[str]:
     return [f"README.md does not name the model '{name}'" for name in names if f"`{name}`" not in text]
 
 
-def stale_matrix(known: dict[str, type[Benchmark]]) -> list[str]:
+def stale_matrix() -> list[str]:
     """Models and benchmarks that the matrix of docs/sabotage.md should have, complete, and has not."""
     lines = (DOCS / "sabotage.md").read_text(encoding="utf-8").splitlines()
-    rows = [line for line in lines if line.startswith("| ") and line.count("|") > len(known)]
-    short = [name.rpartition(".")[2] for name in known]
+    short = short_names()
+    rows = [line for line in lines if line.startswith("| ") and line.count("|") > len(short)]
     missing = [name for name in short if not rows or f"| `{name}` |" not in rows[0]]
     for model in (*SOUND, *BROKEN):
         start = f"| `{model}` | {', '.join(must_catch(model))} |"
