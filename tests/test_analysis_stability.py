@@ -7,15 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from assay.analysis.heat import EXPLOSION, OVERHEATING
 from assay.analysis.stability import (
     BROKEN,
     COLLAPSE,
-    EXPLOSION,
     FRAGMENTS,
     FROZEN,
     HYDROGEN_LOSS,
     NOT_FINITE,
-    OVERHEATING,
     STABLE,
     STOPPED,
     Body,

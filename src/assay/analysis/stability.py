@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.motion import HOTTER, LEAP, bonded_pairs, molecules_of
+from assay.analysis.heat import Event, cold, explosions, overheating
+from assay.analysis.motion import bonded_pairs, molecules_of
 from assay.structure import Floats, Structure
 
 STABLE, HYDROGEN_LOSS, FROZEN, STOPPED = "stable", "hydrogen loss", "frozen", "stopped"
-NOT_FINITE, EXPLOSION, OVERHEATING = "not finite", "explosion", "overheating"
-BROKEN, FRAGMENTS, COLLAPSE = "broken bond", "fragmentation", "collapse"
+NOT_FINITE, BROKEN, FRAGMENTS, COLLAPSE = "not finite", "broken bond", "fragmentation", "collapse"
 
 LOST = 2.5
 """A hydrogen further than this from its atom, and from all other heavy atoms until the end, is lost."""
@@ -31,14 +31,8 @@ STRETCHED = 1.5
 INSIDE = 0.5
 """Atoms nearer than this part of the sum of their covalent radii have fallen into each other; N≡N has 0.77."""
 
-WARM = 1.5
-"""A mean temperature this many times what it should be, beyond what a few atoms do by chance, is overheating."""
-
 STILL = 0.002
 """Bonds that change by less than this (Å, root mean square, at 300 K) do not move; heat moves them by 0.015 to 0.03."""
-
-COLD = 0.3
-"""Nor does a run whose temperature is below this part of what it should be."""
 
 IONS = (3, 4, 11, 12, 19, 20, 37, 38, 55, 56)
 """Elements that make no bonds that could break: a salt may dissolve."""
@@ -119,8 +113,8 @@ def judge(
         if course.over:
             break
     heat = np.concatenate(course.heat) if course.heat else np.zeros(0)
-    exploded = _explosions(heat, target)
-    found = [*exploded, *course.events, *_overheating(heat, target, freedom, expected, exploded)]
+    exploded = explosions(heat, target)
+    found = [*exploded, *course.events, *overheating(heat, target, freedom, expected, exploded)]
     if found:  # of what happens in the same frame, the published rule is named
         frame, kind, reason = min(found, key=lambda event: event[0])
         return Verdict(kind, frame, reason, 0.5 * min(frame / expected, 1.0))
@@ -129,12 +123,9 @@ def judge(
         return Verdict(STOPPED, course.seen, ended, 0.5 * min(course.seen / expected, 1.0))
     if lost:
         return Verdict(HYDROGEN_LOSS, lost[0], lost[2], 0.5 + 0.5 * min(lost[0] / expected, 1.0))
-    if reason := course.stillness(target) or _cold(heat, target):
+    if reason := course.stillness(target) or cold(heat, target):
         return Verdict(FROZEN, 0, reason, 0.0)
     return Verdict(STABLE, None, "", 1.0)
-
-
-Event = tuple[int, str, str]
 
 
 @dataclass
@@ -241,48 +232,6 @@ class _Course:
         spread = float(np.median(np.sqrt(np.maximum(square - mean**2, 0.0))))
         moving = spread >= STILL * np.sqrt(target / 300.0)
         return "" if moving else f"bonds change by {spread:.1g} Å, less than heat would change them"
-
-
-def _explosions(heat: Floats, target: float) -> list[Event]:
-    """Temperatures beyond all bounds, and leaps."""
-    hot = heat > target + HOTTER
-    leap = np.zeros(len(heat), dtype=bool)
-    leap[1:] = (heat[:-1] > 0.0) & (heat[1:] > np.maximum(LEAP * heat[:-1], 3.0 * target))
-    frames = np.flatnonzero(hot | leap)
-    return [(int(f), EXPLOSION, f"the temperature is {heat[f]:.0f} K") for f in frames[:1]]
-
-
-def _overheating(
-    heat: Floats, target: float, freedom: int, expected: int, exploded: Sequence[Event] = ()
-) -> list[Event]:
-    """A temperature that is too high for ten frames, or a twentieth of the run if that is more, and stays so.
-
-    Heat that comes from a strained start, and goes, is none; nor is heat that grows into an explosion sooner.
-    A few atoms are now and then far hotter than the mean, by the square root of 2 / freedom, and stay so for a while:
-    successive frames are taken for one sample, because it is not known how far apart they are.
-    """
-    width = min(max(10, expected // 20), len(heat))
-    if width < 3:
-        return []
-    limit = target * (WARM + 5.0 * np.sqrt(2.0 / max(freedom, 1)))
-    sums = np.concatenate([[0.0], np.cumsum(heat)])
-    means = (sums[width:] - sums[:-width]) / width
-    later = (sums[-1] - sums[: len(means)]) / np.arange(len(heat), width - 1, -1)
-    high = np.flatnonzero((means > limit) & (later > limit))
-    if not len(high):
-        return []
-    start = int(high[0])
-    frame = start + int(np.argmax(heat[start : start + width] > limit))
-    if any(e < frame + width and heat[e:].mean() > target + HOTTER for e, *_ in exploded):
-        return []
-    return [(frame, OVERHEATING, f"the temperature stays near {later[start]:.0f} K")]
-
-
-def _cold(heat: Floats, target: float) -> str:
-    late = heat[len(heat) // 2 :]
-    if len(heat) < 10 or late.mean() >= COLD * target:
-        return ""
-    return f"the temperature is {late.mean():.0f} K"
 
 
 def _nearest_images(vectors: Floats, cell: Floats) -> Floats:
