@@ -99,4 +99,5 @@ def duration(seconds: float) -> str:
     for limit, size, unit in ((0.1, 1e-3, "ms"), (90.0, 1.0, "s"), (5400.0, 60.0, "min")):
         if seconds < limit:
             return f"{seconds / size:.2g} {unit}"
-    return f"{seconds / 3600.0:.3g} h"
+    hours = seconds / 3600.0
+    return f"{hours:.0f} h" if hours >= 100.0 else f"{hours:.2g} h"
