@@ -18,6 +18,10 @@ TIMEOUT = 30.0
 """Seconds that a job may take on top of twenty times what it is expected to take."""
 
 PATIENCE = 20.0
+STUBBORN, STUBBORN_SECONDS = 60.0, 1.5
+"""A field that does not converge takes up to sixty times as long as one that does. A whole bundle may be of that
+kind if it is short, as the compressions of one cluster; so up to so many expected seconds are allowed that much."""
+
 BUNDLE_SECONDS = 1.5
 BUNDLE_JOBS = 24
 BUNDLES = 16
@@ -116,8 +120,9 @@ class Runner:
         return max(BUNDLE_SECONDS, min(self.load_seconds, total / BUNDLES, LONGEST_BUNDLE))
 
     def _bundle(self, jobs: list[Keyed], deadline: float | None = None) -> Bundle:
-        allowed = self.timeout + 3.0 * self.load_seconds + PATIENCE * self._seconds(jobs)
-        return Bundle(tuple(jobs), deadline or allowed)
+        seconds = self._seconds(jobs)
+        stubborn = (STUBBORN - PATIENCE) * min(seconds, STUBBORN_SECONDS)
+        return Bundle(tuple(jobs), deadline or self.timeout + 3.0 * self.load_seconds + PATIENCE * seconds + stubborn)
 
     def _seconds(self, jobs: Iterable[Keyed]) -> float:
         """The most time that jobs take one structure after another, which is what a deadline must allow for."""
