@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.executors import DIED, HUNG, Bundle, Executor, Finished, Keyed
-from assay.jobs import Job, SinglePoints, job_key, structures_of
+from assay.jobs import Dynamics, Job, SinglePoints, job_key, structures_of
+from assay.lookout import lookout
 from assay.model import Model
 from assay.outcome import ERROR, Outcome
 from assay.pace import Pace, steady, time_limit
@@ -81,15 +82,18 @@ class Runner:
         total = sum(job.expected_calls for job in missing.values())
         done = 0
         waiting = list(self._bundles(missing, deadline))
-        while waiting and not self.gave_up:
-            batch, waiting = waiting, []
-            for finished in self.executor.run(batch):
-                again = self._after(finished)
-                waiting += again
-                done += _calls(finished.bundle) - sum(_calls(bundle) for bundle in again)
-                self.progress(done, total, what)
-                if self.gave_up:
-                    break
+        watched = self.progress is not silent
+        moving = [key for key, job in missing.items() if watched and isinstance(job, Dynamics)]
+        with lookout(self.store.folder, moving, lambda steps: self.progress(min(done + steps, total), total, what)):
+            while waiting and not self.gave_up:
+                batch, waiting = waiting, []
+                for finished in self.executor.run(batch):
+                    again = self._after(finished)
+                    waiting += again
+                    done += _calls(finished.bundle) - sum(_calls(bundle) for bundle in again)
+                    self.progress(done, total, what)
+                    if self.gave_up:
+                        break
         self.known = self.store.outcomes()
 
     def _bundles(self, missing: Mapping[str, Job], deadline: float | None) -> Iterable[Bundle]:

@@ -166,6 +166,12 @@ def trajectory_path(folder: Path, key: str) -> Path:
     return folder / "trajectories" / f"{key}.h5"
 
 
+def steps_on_disk(path: Path) -> int:
+    """How many steps an unfinished simulation has written, up to its last chunk; 0 if there is none."""
+    found = _chunks(_folder(path))
+    return int(found[-1].stem) if found else 0
+
+
 def _folder(path: Path) -> Path:
     return path.with_suffix(".parts")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 from assay.runner import Progress, silent
 
@@ -29,10 +30,12 @@ def progress_bar(name: str, enabled: bool) -> Iterator[Progress]:
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, int] = {}
+        alone = Lock()  # a thread that looks after simulations calls, too
 
         def update(done: int, total: int, what: str) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(f"{name}: {what}", total=total)
-            bar.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+            with alone:
+                if what not in tasks:
+                    tasks[what] = bar.add_task(f"{name}: {what}", total=total)
+                bar.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
 
         yield update
