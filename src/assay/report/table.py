@@ -201,7 +201,7 @@ def _beyond_null(benchmark: BenchmarkResult) -> str:
     """The score of a model without physics, and the skill above it."""
     if benchmark.null_score is None or benchmark.score is None:
         return ""
-    skill = "" if benchmark.skill is None else f", skill {benchmark.skill:.2f}"
+    skill = "" if benchmark.skill is None else f", skill {benchmark.skill:z.2f}"
     return f", null {benchmark.null_score:.2f}{skill}"
 
 
