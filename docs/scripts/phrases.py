@@ -53,7 +53,7 @@ def concept_phrases() -> list[str]:
     return [
         f"{runner.TIMEOUT:g} s (`--timeout`)",
         f"plus {WORDS[round(runner.PATIENCE)]} times the most that the bundle may take",
-        f"{runner.STUBBORN:g} times for the first {runner.STUBBORN_SECONDS:g} s of it",
+        f"or {runner.STUBBORN:g} times where that adds no more than twice the {runner.TIMEOUT:g} s",
         f"{WORDS[runner.GIVE_UP[HUNG]]} workers in a row hang, or {runner.GIVE_UP[DIED]} die",
         f"into {WORDS[runner.BUNDLES]} bundles or more",
         f"of {runner.BUNDLE_SECONDS:g} s at least and {runner.LONGEST_BUNDLE:g} s at most",

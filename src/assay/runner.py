@@ -19,9 +19,9 @@ TIMEOUT = 30.0
 """Seconds that a job may take on top of twenty times what it is expected to take."""
 
 PATIENCE = 20.0
-STUBBORN, STUBBORN_SECONDS = 60.0, 1.5
+STUBBORN = 60.0
 """A field that does not converge takes up to sixty times as long as one that does. A whole bundle may be of that
-kind if it is short, as the compressions of one cluster; so up to so many expected seconds are allowed that much."""
+kind if it is short, as the compressions of one cluster; so that much is allowed, up to twice the timeout more."""
 
 BUNDLE_SECONDS = 1.5
 BUNDLE_JOBS = 24
@@ -125,7 +125,7 @@ class Runner:
 
     def _bundle(self, jobs: list[Keyed], deadline: float | None = None) -> Bundle:
         seconds = self._seconds(jobs)
-        stubborn = (STUBBORN - PATIENCE) * min(seconds, STUBBORN_SECONDS)
+        stubborn = min((STUBBORN - PATIENCE) * seconds, 2.0 * self.timeout)
         return Bundle(tuple(jobs), deadline or self.timeout + 3.0 * self.load_seconds + PATIENCE * seconds + stubborn)
 
     def _seconds(self, jobs: Iterable[Keyed]) -> float:
