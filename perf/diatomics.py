@@ -24,14 +24,15 @@ from ase import Atoms
 
 from assay.benchmark import Scope
 from assay.benchmarks.physicality.diatomics import Diatomics
-from assay.executors import open_executor
+from assay.compute.executors.local import open_executor
+from assay.compute.runner import Runner
+from assay.compute.surveying import make_contact
 from assay.jobs import Job, SinglePoints
-from assay.loading import load_model
 from assay.model import Model
+from assay.models.loading import load_model
 from assay.outcome import Outcome
-from assay.runner import Runner
 from assay.store import Store
-from assay.survey import Survey, make_contact
+from assay.survey import Survey
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from ase.calculators.calculator import Calculator, all_changes
 
+from assay.compute.worker import Engines, run_jobs
 from assay.jobs import Dynamics, job_key
-from assay.loading import load_model
+from assay.models.loading import load_model
 from assay.store import Store
 from assay.structure import Structure, from_atoms
-from assay.worker import Engines, run_jobs
 
 NAMES = (
     "C6H6", "C4H4O", "C4H4NH", "C5H5N", "CH3CHO", "C2H6", "C2H4", "C2H2", "CH3NH2", "CH3CN", "CH3OH", "H2CO", "HCOOH",

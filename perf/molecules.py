@@ -21,9 +21,9 @@ from functools import cache
 import numpy as np
 from diatomics import Cost, now, with_assay
 
-from assay.engines.tempo import peak_megabytes
+from assay.compute.engines.batch_size import peak_megabytes
 from assay.jobs import Relaxation, SinglePoints
-from assay.loading import load_model
+from assay.models.loading import load_model
 from assay.outcome import Outcome
 from assay.structure import Structure
 

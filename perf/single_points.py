@@ -17,14 +17,14 @@ import numpy as np
 from ase import Atoms
 from ase.calculators.calculator import Calculator, all_changes
 
+from assay.compute.cost import steady
+from assay.compute.executors.local import open_executor
+from assay.compute.runner import Runner
+from assay.compute.worker import Engines, run_jobs
 from assay.configurations import cluster
-from assay.executors import open_executor
 from assay.jobs import SinglePoints, job_key
-from assay.loading import load_model
-from assay.pace import steady
-from assay.runner import Runner
+from assay.models.loading import load_model
 from assay.store import Store
-from assay.worker import Engines, run_jobs
 
 
 class Nothing(Calculator):

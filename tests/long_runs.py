@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from assay.benchmark import Benchmark, Scope, registered_benchmarks
-from assay.data.records import Record
+from assay.compute.protocols import carry_out
+from assay.compute.protocols.dynamics import run_dynamics
+from assay.data.dataset import Record
 from assay.jobs import Dynamics
 from assay.outcome import OK, Outcome, Point
-from assay.protocols import carry_out
-from assay.protocols.dynamics import run_dynamics
+from assay.store.trajectory import Recorder, trajectory_path
 from assay.structure import Structure
-from assay.trajectory import Recorder, trajectory_path
 from assay.units import BOLTZMANN
 from molecule_cases import source, survey
 from run_cases import springs

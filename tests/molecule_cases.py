@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benchmarks
-from assay.data.records import EMBEDDED, Card, DataSet, Record
+from assay.compute.protocols import carry_out, protocol
+from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.data.source import DataSource
 from assay.model import ModelCard
 from assay.outcome import Outcome, Point
-from assay.protocols import carry_out, protocol
 from assay.structure import Floats, Structure
 from assay.survey import Survey
 from assay.units import KCAL

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from assay.benchmark import Benchmark, Case, Observation
+from assay.compute.protocols import carry_out, protocol
+from assay.compute.protocols.dynamics import run_dynamics
 from assay.jobs import Dynamics
 from assay.outcome import Outcome, Point
-from assay.protocols import carry_out, protocol
-from assay.protocols.dynamics import run_dynamics
+from assay.store.trajectory import Recorder, trajectory_path
 from assay.structure import Floats, Structure
-from assay.trajectory import Recorder, trajectory_path
 from molecule_cases import Model, _point
 
 

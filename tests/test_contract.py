@@ -22,13 +22,13 @@ import pytest
 
 from assay.api import Report, check, run
 from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benchmarks
-from assay.benchmarks.verification._check import Check
-from assay.codec import plain
+from assay.benchmarks.bases.check import Check
 from assay.data.source import DataSource, open_data
 from assay.jobs import job_key
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.sound_data import write_sound_data
+from assay.store.codec import plain
 from assay.survey import Subject, Survey
 
 HERE = Path(__file__).parent

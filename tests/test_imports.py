@@ -34,7 +34,7 @@ def imported(*arguments: str) -> tuple[str, set[str]]:
     """What the command prints, and the top-level packages that it imports on the way."""
     code = (
         "import sys\n"
-        "from assay.cli import main\n"
+        "from assay.cli.main import main\n"
         "try:\n    main(sys.argv[1:])\n"
         "except SystemExit:\n    pass\n"
         "print('\\n@@', *sorted({name.partition('.')[0] for name in sys.modules}))"
@@ -78,13 +78,13 @@ class Block:
         if name.partition(".")[0] in {MODELS!r}:
             raise ModuleNotFoundError("import of " + name + " halted")
 sys.meta_path.insert(0, Block())
-from assay.cli import main
+from assay.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
 
 def test_the_block_blocks() -> None:
-    process = python(BLOCKED.replace("from assay.cli import main", "import ase"))
+    process = python(BLOCKED.replace("from assay.cli.main import main", "import ase"))
     assert process.returncode == 1
     assert "import of ase halted" in process.stderr
 

@@ -17,11 +17,11 @@ from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
 from assay.api import run
+from assay.compute.worker import build_check
 from assay.errors import AssayError
-from assay.loading import load_model
 from assay.model import Model, ModelCard, ModelReference, claims_card
-from assay.registered import Registered
-from assay.worker import build_check
+from assay.models.loading import load_model
+from assay.models.registry import Registered
 from toys import Says, Spring
 
 GOOD = """
@@ -170,7 +170,7 @@ def test_what_no_other_process_can_import_travels_by_value(tmp_path: Path) -> No
     references = [load_model(source).reference for source in sources]
     (tmp_path / "references").write_bytes(pickle.dumps(references))
     code = (
-        "import pickle, sys; from ase.build import bulk; from assay.loading import load_model\n"
+        "import pickle, sys; from ase.build import bulk; from assay.models.loading import load_model\n"
         "for r in pickle.load(open(sys.argv[1], 'rb')):\n"
         "    print(load_model(r).build().get_potential_energy(bulk('Cu', cubic=True)))"
     )
@@ -414,9 +414,9 @@ def test_the_fingerprint_changes_with_the_packages_that_a_file_imports(
     other.write_text(f"from scipy import special\n{GOOD}")
     importing = load_model(f"{other}:build").fingerprint
     with monkeypatch.context() as patch:
-        patch.setattr("assay.loading.package_version", lambda package: "1.0")
+        patch.setattr("assay.models.loading.package_version", lambda package: "1.0")
         plain = [load_model(f"{path}:build").fingerprint for path in (file, other)]
-        patch.setattr("assay.loading.package_version", version)
+        patch.setattr("assay.models.loading.package_version", version)
         assert load_model(f"{file}:build").fingerprint == plain[0]  # it does not import scipy
         assert load_model(f"{other}:build").fingerprint != plain[1]
     assert [load_model(f"{path}:build").fingerprint for path in (file, other)] == [before, importing]
@@ -470,7 +470,7 @@ def test_the_fingerprint_of_a_registered_model_knows_versions_and_settings(monke
     other = Registered(ModelCard("m", packages=("ase",)), EMT, settings={"accuracy": 2})
     before = entry.open().fingerprint
     assert other.open().fingerprint != before
-    monkeypatch.setattr("assay.registered.package_version", lambda package: "99.0")
+    monkeypatch.setattr("assay.models.registry.package_version", lambda package: "99.0")
     assert entry.open().fingerprint != before
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import codec
 from assay.errors import ModelFailure
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, pack_points
+from assay.store import codec
 
 reasons = st.sampled_from(["", "", "refused: ValueError: no", "returned the energy nan"])
 

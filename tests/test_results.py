@@ -12,18 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import codec
 from assay.api import Report
 from assay.benchmark import Case, Observation, Scope, registered_benchmarks
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import Limits, Residual
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import Limits, Residual
 from assay.benchmarks.verification.net_force_zero import NetForceZero
 from assay.model import ModelCard
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, pack_points
 from assay.report.document import score_document
 from assay.results import NOT_RUN, BenchmarkResult, ModelResult, read_results
 from assay.score import soft_threshold
-from assay.store import Store, open_stores
+from assay.store import Store, codec, open_stores
 from assay.suites import choose_suite, load_suite
 from assay.survey import Survey
 

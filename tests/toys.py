@@ -8,11 +8,13 @@ import numpy as np
 from ase import Atoms
 from ase.calculators.calculator import Calculator
 
-from assay.engines.ase import AseEngine
+from assay.compute.engines.calculator import AseEngine
 from assay.model import Model, ModelCard
 from assay.structure import Floats, Structure
 
 Curve = Callable[[float], float]
+HCN = Structure.build([1, 6, 7], [[0.0, 0.0, -1.06], [0.0, 0.0, 0.0], [0.0, 0.0, 1.15]])
+HNC = Structure.build([1, 6, 7], [[0.0, 0.0, 2.16], [0.0, 0.0, 0.0], [0.0, 0.0, 1.17]])
 DIMER = Structure.build([29, 29], [[0.0, 0.0, 0.0], [0.0, 0.0, 2.5]])
 
 

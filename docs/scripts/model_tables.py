@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.models import registered
-from assay.registered import Registered
+from assay.models.registry import Registered
 
 DIGITS = 16
 """Of a hash so many digits are shown; the adapter's file has it in full."""

@@ -18,7 +18,7 @@ def tolerance_phrases() -> list[str]:
         forces_match_energy,
         memory_stable,
     )
-    from assay.probes import spacing
+    from assay.compute.probes import spacing
 
     force, jacobian = forces_match_energy.RELATIVE, forces_conservative.RELATIVE
     sample = f"{', '.join(survey.SAMPLE[:-1])} and {survey.SAMPLE[-1]}"
@@ -45,9 +45,9 @@ def tolerance_phrases() -> list[str]:
 
 def concept_phrases() -> list[str]:
     """What docs/concepts.md says about deadlines, bundles and batches, with small numbers as words."""
-    from assay import runner
-    from assay.engines import batches, tempo
-    from assay.executors import DIED, HUNG
+    from assay.compute import runner
+    from assay.compute.engines import batch_size as tempo, pool as batches
+    from assay.compute.executors.local import DIED, HUNG
 
     sizes = [str(size) for size in tempo.LADDER[1:]]
     return [

@@ -9,8 +9,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from assay.api import check, run
     from assay.errors import AssayError, ModelFailure
-    from assay.loading import load_model
     from assay.model import Model, ModelCard
+    from assay.models.loading import load_model
 
 __all__ = ["AssayError", "Model", "ModelCard", "ModelFailure", "check", "load_model", "run"]
 
@@ -21,7 +21,7 @@ _HOMES = {
     "ModelFailure": "assay.errors",
     "Model": "assay.model",
     "ModelCard": "assay.model",
-    "load_model": "assay.loading",
+    "load_model": "assay.models.loading",
 }
 
 

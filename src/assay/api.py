@@ -13,18 +13,19 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.compute.executors.local import open_executor
+from assay.compute.plan import Plan, make_plan, write_plan
+from assay.compute.runner import TIMEOUT, Progress, Runner, silent
+from assay.compute.surveying import make_survey
 from assay.data.source import DataSource, open_data
 from assay.errors import AssayError
-from assay.executors import open_executor
-from assay.loading import load_model
 from assay.model import Model
-from assay.plan import Plan, make_plan, write_plan
+from assay.models.loading import load_model
 from assay.report.document import check_document, score_document
 from assay.results import ModelResult, read_results
-from assay.runner import TIMEOUT, Progress, Runner, silent
 from assay.store import Store
 from assay.suites import Suite, choose_suite
-from assay.survey import Survey, make_survey
+from assay.survey import Survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

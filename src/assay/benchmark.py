@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.codec import Data
 from assay.errors import AssayError
-from assay.jobs import Job
+from assay.jobs import Data, Job
 from assay.naming import did_you_mean
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.score import mean_score, soft_threshold
@@ -201,6 +200,10 @@ def ended_early(case: Case, outcomes: Mapping[str, Outcome]) -> Observation | No
     return None
 
 
+NOT_CATEGORIES = ("bases", "builders")
+"""Folders of `assay.benchmarks` that hold no benchmarks."""
+
+
 @cache
 def registered_benchmarks() -> dict[str, type[Benchmark]]:
     """Every benchmark by its name, `category.file`; others come through `assay.benchmarks` entry points."""
@@ -209,7 +212,7 @@ def registered_benchmarks() -> dict[str, type[Benchmark]]:
     found: dict[str, type[Benchmark]] = {}
     for item in pkgutil.walk_packages(home.__path__, f"{home.__name__}."):
         short = item.name.removeprefix(f"{home.__name__}.")
-        if item.ispkg or "._" in item.name or "." not in short:
+        if item.ispkg or "." not in short or short.partition(".")[0] in NOT_CATEGORIES:
             continue
         module = importlib.import_module(item.name)
         found[short] = _the_benchmark(module, "".join(w.title() for w in short.rpartition(".")[2].split("_")), short)

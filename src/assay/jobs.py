@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from assay.codec import Data
 from assay.structure import Structure
+
+Data = Mapping[str, Any]
+"""Plain data as the store keeps it: numbers, text, lists, tables and arrays."""
 
 USUAL_STEPS = 60
 """Steps of a minimisation that an estimate of time counts with; a deadline allows for the most that there may be."""
@@ -52,7 +54,7 @@ class SinglePoints:
 class Probe:
     """A question that needs the running model itself: does it repeat, leak, answer from threads?
 
-    `name` is a module of `assay.probes`; `settings` are its parameters.
+    `name` is a module of `assay.compute.probes`; `settings` are its parameters.
     """
 
     name: str

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.codec import Data
 from assay.errors import AssayError, ModelFailure
+from assay.jobs import Data
 from assay.structure import Floats
 
 if TYPE_CHECKING:
-    from assay.trajectory import Trajectory
+    from assay.store.trajectory import Trajectory
 
 OK, FAILED, UNSUPPORTED, ERROR = "ok", "failed", "unsupported", "error"
 
@@ -55,7 +55,7 @@ class Outcome:
 
     def trajectory(self) -> Trajectory:
         """The frames of a `Dynamics` job, read from disk piece by piece."""
-        from assay.trajectory import Trajectory, trajectory_path
+        from assay.store.trajectory import Trajectory, trajectory_path
 
         if self.folder is None:
             raise AssayError(f"the trajectory of job '{self.key}' is not in a results folder; run the job again")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation
-from assay.benchmarks.verification._check import Check, Verdict
+from assay.benchmarks.bases.check import Check, Verdict
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.score import combine, mean_score
 from assay.store import Store

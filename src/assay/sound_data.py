@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from assay.analysis.superposition import superposed
+from assay.compute.protocols import carry_out, protocol
 from assay.configurations import cluster, generator, symbol
 from assay.jobs import Job, Relaxation
 from assay.outcome import Point
-from assay.protocols import carry_out, protocol
 from assay.sound import BOND, SoundPotential
 from assay.structure import Floats, Structure
 from assay.units import BOLTZMANN

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ase import units
 
+from assay.data.dataset import KINDS
 from assay.data.folder import read_card, read_folder
-from assay.data.records import KINDS
 from assay.errors import AssayError
 
 Writer = Callable[..., Path]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from ase import units
 
+from assay.data.dataset import DataSet
 from assay.data.mlipaudit import LAYOUTS, layout_files, read_files
-from assay.data.records import DataSet
 from assay.errors import AssayError
 from mlipaudit_documents import (
     BOND,

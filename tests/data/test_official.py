@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 from ase import units
 
-from assay.cli import main
+from assay.cli.main import main
 from assay.data import official as published
+from assay.data.dataset import KINDS, OFFICIAL
 from assay.data.fetch import kept, place
 from assay.data.nci_atlas import read_nci_atlas
 from assay.data.official import fetch_official, find_official, official
-from assay.data.records import KINDS, OFFICIAL
 from assay.data.source import open_data
 from assay.errors import AssayError
 from mlipaudit_documents import CONFORMERS, GEOMETRY, REACTION

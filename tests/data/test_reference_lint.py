@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from ase import units
 
+from assay.data.dataset import DataSet, Record
 from assay.data.embedded import SETS, embedded
 from assay.data.folder import CARD, read_folder
 from assay.data.lint import lint
-from assay.data.records import DataSet, Record
 
 OWN = sorted(path.parent.name for path in SETS.glob(f"*/{CARD}") if "energy_unit" in path.read_text(encoding="utf-8"))
 """Sets that the project computed, with energies."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.api import run
-from assay.cli import main
+from assay.cli.main import main
 from assay.errors import AssayError
 from mlipaudit_documents import CONFORMERS, write
 

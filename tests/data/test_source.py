@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.data import source
-from assay.data.records import KINDS
+from assay.data.dataset import KINDS
 from assay.data.source import DataSource, open_data
 from assay.errors import AssayError
 from mlipaudit_documents import DOCUMENTS, FRAGMENT, HYDROGENS, write

@@ -15,11 +15,11 @@ from ase.build import bulk, molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import AssayError, ModelFailure
-from assay.loading import load_model
 from assay.model import BatchEvaluator, Model
 from assay.models import aimnet2
+from assay.models.loading import load_model
+from assay.models.weights import fetch
 from assay.structure import Structure, from_atoms
-from assay.weights import fetch
 
 pytestmark = pytest.mark.family("aimnet2")
 
@@ -159,7 +159,7 @@ def test_periodic_structures_are_refused(batch: BatchEvaluator, calculator: Calc
 
 
 def test_precision_and_device_are_read_from_the_network(calculator: Calculator, model: Model) -> None:
-    from assay.engines.used import as_used
+    from assay.compute.engines.precision import as_used
 
     assert as_used(calculator) == {"precision": model.card.precision, "device": "cpu"}
 

@@ -12,9 +12,9 @@ from ase.build import molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import ModelFailure
-from assay.loading import load_model
 from assay.model import BatchEvaluator, Model
 from assay.models import ani
+from assay.models.loading import load_model
 from assay.structure import Structure, from_atoms
 
 pytestmark = pytest.mark.family("ani")
@@ -164,7 +164,7 @@ def test_unknown_elements_are_refused(calculator: Calculator, batch: BatchEvalua
 
 
 def test_precision_and_device_are_read_from_the_network(calculator: Calculator, model: Model) -> None:
-    from assay.engines.used import as_used
+    from assay.compute.engines.precision import as_used
 
     assert as_used(calculator) == {"precision": model.card.precision, "device": "cpu"}
 

@@ -13,10 +13,10 @@ from ase.build import bulk, fcc111, molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import AssayError, ModelFailure
-from assay.loading import load_model
 from assay.model import Model
 from assay.models import chgnet
-from assay.neighbours import neighbour_pairs
+from assay.models.loading import load_model
+from assay.models.neighbours import neighbour_pairs
 from assay.structure import Structure, from_atoms
 
 pytestmark = [pytest.mark.family("chgnet"), pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")]

@@ -7,9 +7,9 @@ from functools import cache
 import pytest
 
 from assay.api import Report, run
-from assay.engines.ase import AseEngine
-from assay.loading import load_model
+from assay.compute.engines.calculator import AseEngine
 from assay.models import family_names, registered
+from assay.models.loading import load_model
 from assay.structure import Structure
 
 WITHOUT_PACKAGES = {"classical", "xtb", "kim"}

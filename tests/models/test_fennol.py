@@ -13,10 +13,10 @@ from ase import Atoms
 from ase.build import molecule
 
 from assay.errors import AssayError, ModelFailure
-from assay.loading import load_model
 from assay.model import PERIODIC_PATTERNS, Model
 from assay.models import fennol
 from assay.models.fennol import FennolBatch, closed_cell, padded, step
+from assay.models.loading import load_model
 from assay.structure import Structure, from_atoms
 
 pytestmark = pytest.mark.family("fennol")

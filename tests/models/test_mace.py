@@ -16,11 +16,11 @@ from ase.build import bulk, fcc111, molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import AssayError, ModelFailure
-from assay.loading import load_model
 from assay.model import Model
 from assay.models import mace
+from assay.models.loading import load_model
+from assay.models.weights import fetch
 from assay.structure import Structure, from_atoms
-from assay.weights import fetch
 
 pytestmark = pytest.mark.family("mace")
 

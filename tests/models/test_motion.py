@@ -13,14 +13,14 @@ import pytest
 from ase.build import molecule
 
 from assay.analysis.blocks import drift
-from assay.engines.ase import AseEngine
-from assay.engines.batched import BatchedEngine
-from assay.engines.tempo import Tempo
+from assay.compute.engines.batch_size import Tempo
+from assay.compute.engines.batched import BatchedEngine
+from assay.compute.engines.calculator import AseEngine
+from assay.compute.protocols.integrators import temperature
 from assay.jobs import Dynamics
-from assay.loading import load_model
 from assay.models import family_names
+from assay.models.loading import load_model
 from assay.outcome import OK
-from assay.protocols.integrators import temperature
 from assay.structure import Floats, Structure, from_atoms
 
 WITHOUT_PACKAGES = {"classical", "xtb", "kim"}

@@ -15,11 +15,11 @@ from ase.filters import FrechetCellFilter
 from ase.optimize import BFGS
 
 from assay.errors import AssayError, ModelFailure
-from assay.loading import load_model
 from assay.model import Model
 from assay.models import nep
+from assay.models.loading import load_model
+from assay.models.weights import fetch
 from assay.structure import Structure, from_atoms
-from assay.weights import fetch
 
 pytestmark = pytest.mark.family("nep")
 pytest.importorskip("calorine")

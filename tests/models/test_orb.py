@@ -13,9 +13,9 @@ from ase import Atoms
 from ase.build import bulk, molecule
 
 from assay.errors import AssayError, ModelFailure
-from assay.loading import load_model
 from assay.model import Model
 from assay.models import orb
+from assay.models.loading import load_model
 from assay.structure import Structure, from_atoms
 
 pytestmark = pytest.mark.family("orb")

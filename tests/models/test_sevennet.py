@@ -17,9 +17,9 @@ from ase.build import bulk, fcc111, molecule
 from ase.calculators.calculator import Calculator
 
 from assay.errors import AssayError, ModelFailure
-from assay.loading import load_model
 from assay.model import BatchEvaluator, Model
 from assay.models import sevennet
+from assay.models.loading import load_model
 from assay.structure import Structure, from_atoms
 
 pytestmark = pytest.mark.family("sevennet")
@@ -214,7 +214,7 @@ def test_mirror_images_differ_as_the_card_says(batch: BatchEvaluator) -> None:
 
 
 def test_precision_and_device_are_read_from_the_network(calculator: Calculator, model: Model) -> None:
-    from assay.engines.used import as_used
+    from assay.compute.engines.precision import as_used
 
     assert as_used(calculator) == {"precision": model.card.precision, "device": "cpu"}
 

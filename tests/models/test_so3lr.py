@@ -11,8 +11,8 @@ from ase.build import molecule
 
 from assay.configurations import crystal
 from assay.errors import ModelFailure
-from assay.loading import load_model
 from assay.model import PERIODIC_PATTERNS, Model
+from assay.models.loading import load_model
 from assay.models.so3lr import ELEMENTS, LONG_RANGE
 from assay.structure import Structure, from_atoms
 

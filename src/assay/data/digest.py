@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from assay.data.records import Record
+from assay.data.dataset import Record
 
 
 def content_sha256(records: Iterable[Record]) -> str:

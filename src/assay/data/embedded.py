@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from assay.data import g2, s22x5
+from assay.data.dataset import EMBEDDED, MARKS, Card, DataSet
 from assay.data.folder import CARD, read_card, read_folder
-from assay.data.records import EMBEDDED, MARKS, Card, DataSet
 
 SETS = Path(__file__).parent / "sets"
 """Sets that the project computed itself, each a folder in Assay's own layout."""

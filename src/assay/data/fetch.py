@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assay.cache import cache_folder, file_sha256, writing
+from assay.data.cache import cache_folder, file_sha256, writing
 from assay.errors import AssayError
 
 BLOCK = 2**18

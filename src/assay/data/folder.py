@@ -15,9 +15,9 @@ from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 
-from assay.data.records import KINDS, YOURS, Card, DataSet, Record
+from assay.data.dataset import KINDS, YOURS, Card, DataSet, Record
+from assay.data.energy_units import ENERGY_UNITS, electronvolts
 from assay.data.rules import REFERENCE, complaint
-from assay.data.units import ENERGY_UNITS, electronvolts
 from assay.data.xyz import Frame, read_frames
 from assay.errors import AssayError
 from assay.naming import did_you_mean

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.data.digest import content_sha256
-from assay.data.records import EMBEDDED, Card, DataSet, Record
 from assay.data.rules import REFERENCE
 from assay.structure import from_atoms
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from assay.analysis.molecule import Indices, bonds, broken_and_made
 from assay.analysis.superposition import superposed_rmsd
-from assay.data.records import DataSet, Record
-from assay.data.units import ENERGY_UNITS, electronvolts
+from assay.data.dataset import DataSet, Record
+from assay.data.energy_units import ENERGY_UNITS, electronvolts
 from assay.structure import Floats, Structure
 
 CLASH = 0.6

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from assay.data.bond_types import fits
+from assay.data.dataset import MARKS, YOURS, Card, DataSet, Record
+from assay.data.energy_units import electronvolts
 from assay.data.mlipaudit_systems import SYSTEMS, read_systems
-from assay.data.records import MARKS, YOURS, Card, DataSet, Record
 from assay.data.rules import REACTION, REFERENCE, complaint
-from assay.data.units import electronvolts
 from assay.errors import AssayError
 from assay.structure import Structure
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.data.records import Card, DataSet, Record
+from assay.data.dataset import Card, DataSet, Record
 from assay.data.rules import complaint
 from assay.data.xyz import read_frames
 from assay.errors import AssayError

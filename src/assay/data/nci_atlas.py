@@ -10,10 +10,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from assay.archives import read_members
-from assay.data.records import Card, DataSet, Record
+from assay.data.archives import read_members
+from assay.data.dataset import Card, DataSet, Record
+from assay.data.energy_units import electronvolts
 from assay.data.rules import complaint
-from assay.data.units import electronvolts
 from assay.data.xyz import Frame, read_frames
 from assay.errors import AssayError
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
+from assay.data.dataset import OFFICIAL, Card, DataSet
 from assay.data.fetch import TIMEOUT, Download, Progress, damage, fetch, kept, place, quiet
-from assay.data.records import OFFICIAL, Card, DataSet
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 
@@ -211,7 +211,7 @@ def _mlipaudit_sets() -> list[Official]:
 
 
 def _read_packing(path: Path, card: Card, members: tuple[str, ...]) -> list[DataSet]:
-    from assay.archives import read_members
+    from assay.data.archives import read_members
     from assay.data.mlipaudit import read_files
 
     found = read_members(path, f"'{card.name}'", lambda name: Path(name).name in members)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from assay.data.dataset import DataSet
 from assay.data.lint import lint
-from assay.data.records import DataSet
 from assay.errors import AssayError
 
 SAMPLE = 100

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.structure import Structure
 
 REACTION = ("reactant", "transition_state", "product")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.data.digest import content_sha256
-from assay.data.records import EMBEDDED, Card, DataSet, Record
 from assay.structure import Structure
 
 DISTANCES = (0.9, 1.0, 1.2, 1.5, 2.0)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.data.dataset import KINDS, MARKS, DataSet
 from assay.data.embedded import defaults, embedded, marked
 from assay.data.folder import CARD, read_folder
 from assay.data.mlipaudit import LAYOUTS, layout_files, read_files
-from assay.data.records import KINDS, MARKS, DataSet
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 

@@ -10,13 +10,14 @@ from functools import cache
 from types import ModuleType
 
 from assay.model import Model
-from assay.registered import Registered
+from assay.models.registry import Registered
 
 
 @cache
 def _families() -> tuple[ModuleType, ...]:
     names = [item.name for item in pkgutil.iter_modules(__path__) if not item.name.startswith("_")]
-    found = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    found = [module for module in modules if hasattr(module, "MODELS") or hasattr(module, "SCHEME")]
     found += [point.load() for point in importlib.metadata.entry_points(group="assay.models")]
     return tuple(found)
 

@@ -16,9 +16,9 @@ import numpy as np
 from assay.errors import AssayError, ModelFailure
 from assay.model import Model, ModelCard
 from assay.models._torch import require_device
-from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.registry import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.weights import PackagedFile
 from assay.structure import Floats, Structure, from_atoms
-from assay.weights import PackagedFile
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator

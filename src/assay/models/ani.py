@@ -16,7 +16,7 @@ import numpy as np
 from assay.errors import ModelFailure
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.models._torch import require_device
-from assay.registered import Registered
+from assay.models.registry import Registered
 from assay.structure import Floats, Structure
 
 if TYPE_CHECKING:

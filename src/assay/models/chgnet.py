@@ -21,8 +21,8 @@ from assay.errors import AssayError, ModelFailure
 from assay.model import PERIODIC_PATTERNS, Model, ModelCard
 from assay.models._torch import load_checked, require_device
 from assay.models.mattersim import bond_pairs
-from assay.neighbours import Integers, Neighbours, neighbour_pairs
-from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.neighbours import Integers, Neighbours, neighbour_pairs
+from assay.models.registry import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure
 
 if TYPE_CHECKING:

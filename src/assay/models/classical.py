@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.model import PERIODIC_PATTERNS, ModelCard
-from assay.registered import Registered
+from assay.models.registry import Registered
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator

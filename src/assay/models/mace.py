@@ -21,10 +21,10 @@ import numpy as np
 from assay.errors import AssayError, ModelFailure
 from assay.model import PERIODIC_PATTERNS, Model, ModelCard
 from assay.models._torch import is_trusted, load_checked, load_trusted, require_device
-from assay.neighbours import Neighbours, neighbour_pairs
-from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.neighbours import Neighbours, neighbour_pairs
+from assay.models.registry import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.weights import PackagedFile
 from assay.structure import Floats, Structure
-from assay.weights import PackagedFile
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator

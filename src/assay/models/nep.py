@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from assay.errors import AssayError, ModelFailure
 from assay.model import PERIODIC_PATTERNS, Model, ModelCard
-from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.registry import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.weights import PackagedFile
 from assay.structure import Floats, Structure
-from assay.weights import PackagedFile
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator

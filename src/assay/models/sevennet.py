@@ -19,8 +19,8 @@ import numpy as np
 from assay.errors import AssayError, ModelFailure
 from assay.model import PERIODIC_PATTERNS, Model, ModelCard, digest
 from assay.models._torch import load_checked, require_device
-from assay.neighbours import neighbour_pairs
-from assay.registered import Registered, checkpoint_card, checkpoint_file, checkpoint_model
+from assay.models.neighbours import neighbour_pairs
+from assay.models.registry import Registered, checkpoint_card, checkpoint_file, checkpoint_model
 from assay.structure import Floats, Structure
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.model import ModelCard
-from assay.registered import Registered
+from assay.models.registry import Registered
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator

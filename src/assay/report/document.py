@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from assay.codec import plain_table
 from assay.results import BenchmarkResult, ModelResult
 from assay.score import combine
+from assay.store.codec import plain_table
 
 CHECK_KEYS = (
     "name", "status", "passed", "mandatory", "grade", "error", "unit", "tolerance", "evaluated", "refused", "skipped",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.benchmark import MetricValue
-from assay.benchmarks.verification._check import Verdict
+from assay.benchmarks.bases.check import Verdict
 from assay.results import BenchmarkResult, ModelResult
 
 if TYPE_CHECKING:

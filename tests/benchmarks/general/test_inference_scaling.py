@@ -11,12 +11,12 @@ from ase.calculators.calculator import Calculator
 
 from assay.analysis.scaling import growth
 from assay.benchmark import Benchmark, Scope, registered_benchmarks
-from assay.engines.ase import AseEngine
+from assay.compute.engines.calculator import AseEngine
+from assay.compute.probes.scaling import run
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.model import Model, ModelCard
 from assay.outcome import Outcome
-from assay.probes.scaling import run
 from assay.survey import Subject, Survey
 from molecule_cases import survey
 

@@ -13,12 +13,12 @@ import pytest
 
 from assay.api import run
 from assay.benchmark import Case, Scope, with_null
-from assay.benchmarks.molecules._records import MoleculeBenchmark
-from assay.data.records import DataSet, Record
+from assay.benchmarks.bases.records import MoleculeBenchmark
+from assay.compute.protocols.null import null_outcome
+from assay.data.dataset import DataSet, Record
 from assay.data.source import DataSource
 from assay.jobs import Band, Job, Relaxation, SinglePoints
 from assay.outcome import OK, Outcome, Point, pack_points
-from assay.protocols.null import null_outcome
 from assay.results import BenchmarkResult
 from assay.sound_data import write_sound_data
 from assay.units import KCAL

@@ -10,13 +10,13 @@ import pytest
 
 from assay.benchmark import Observation, Scope
 from assay.data.bond_types import BOND_TYPES
+from assay.data.dataset import Record
 from assay.data.embedded import defaults
-from assay.data.records import Record
 from assay.data.source import DataSource
 from assay.jobs import Dynamics, Watch
 from assay.outcome import OK, Outcome
+from assay.store.trajectory import Recorder, trajectory_path
 from assay.structure import Structure
-from assay.trajectory import Recorder, trajectory_path
 from molecule_cases import Model, benchmark, source, survey
 from run_cases import HOPELESS, observe_runs, springs
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from assay.benchmark import Observation, Scope
+from assay.data.dataset import Record
 from assay.data.embedded import defaults
-from assay.data.records import Record
 from assay.data.source import DataSource
 from assay.outcome import OK, Outcome
+from assay.store.trajectory import Recorder, trajectory_path
 from assay.structure import Floats, Structure
-from assay.trajectory import Recorder, trajectory_path
 from molecule_cases import Model, benchmark, source, survey
 from run_cases import HOPELESS, observe_runs, scaled, springs
 

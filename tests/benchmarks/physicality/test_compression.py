@@ -14,13 +14,13 @@ from ase.neighborlist import neighbor_list
 from assay.api import run
 from assay.benchmark import Case, Observation, Scope
 from assay.benchmarks.physicality.compression import GPA, Compression
-from assay.codec import plain
 from assay.configurations import radius
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.outcome import Outcome, Point, pack_points
 from assay.sabotage import BROKEN, SOUND, is_caught
+from assay.store.codec import plain
 from assay.structure import Floats, Structure
 from assay.survey import Subject, Survey
 from toys import Says, Toy, engine_of

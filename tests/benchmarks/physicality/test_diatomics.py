@@ -14,14 +14,14 @@ from scipy.stats import spearmanr
 
 from assay.api import run
 from assay.benchmark import Case, Observation, Scope
-from assay.benchmarks.physicality._diatomic_references import ISOTOPE_MASSES, diatomic_constants
+from assay.benchmarks.bases.diatomic_constants import ISOTOPE_MASSES, diatomic_constants
 from assay.benchmarks.physicality.diatomics import Diatomics
-from assay.codec import plain
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
 from assay.model import ModelCard
 from assay.outcome import Outcome, Point, pack_points
 from assay.sabotage import BROKEN, SOUND, is_caught
+from assay.store.codec import plain
 from assay.structure import Floats
 from assay.survey import Subject, Survey
 from toys import Toy

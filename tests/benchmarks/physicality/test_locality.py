@@ -13,13 +13,13 @@ from ase.geometry import get_distances
 
 from assay.api import run
 from assay.benchmark import Case, MetricValue, Observation, Scope
-from assay.benchmarks.physicality._placements import CUBE, LARGE_CUBE, Scene, placements
+from assay.benchmarks.builders.placements import CUBE, LARGE_CUBE, Scene, placements
 from assay.benchmarks.physicality.locality import Locality
-from assay.codec import plain
 from assay.jobs import SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.outcome import Outcome
 from assay.sabotage import BROKEN, SOUND, is_caught
+from assay.store.codec import plain
 from assay.survey import Subject, Survey
 from toys import Says, Toy, engine_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.benchmarks.verification._derivative import STEPS
+from assay.benchmarks.bases.derivative import STEPS
 from assay.benchmarks.verification.forces_conservative import least_asymmetry
 
 STEP = np.array(STEPS)

@@ -29,9 +29,9 @@ import numpy as np
 from assay.analysis.blocks import Average
 from assay.analysis.fluctuations import balance, pooled, wandering
 from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early
-from assay.benchmarks._runs import STDERR, runs_of, thinned, went_wrong, with_run_errors
-from assay.benchmarks.general._ice import ice_cell
-from assay.benchmarks.molecules._records import outside_claims, placed
+from assay.benchmarks.bases.records import outside_claims, placed
+from assay.benchmarks.bases.runs import STDERR, runs_of, thinned, went_wrong, with_run_errors
+from assay.benchmarks.builders.ice import ice_cell
 from assay.configurations import symbol
 from assay.jobs import Dynamics, Job
 from assay.outcome import FAILED, OK, Outcome

@@ -21,8 +21,8 @@ import numpy as np
 
 from assay.analysis.scaling import growth
 from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early
-from assay.benchmarks._runs import STDERR, with_run_errors
-from assay.benchmarks.general._ice import ice_cell
+from assay.benchmarks.bases.runs import STDERR, with_run_errors
+from assay.benchmarks.builders.ice import ice_cell
 from assay.jobs import Probe
 from assay.outcome import FAILED, OK, Outcome
 from assay.structure import Structure

@@ -21,9 +21,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.analysis.stability import STABLE
+from assay.analysis.events import STABLE
 from assay.benchmark import Case, Metric, MetricValue, Observation
-from assay.benchmarks._runs import (
+from assay.benchmarks.bases.records import MoleculeBenchmark, placed
+from assay.benchmarks.bases.runs import (
     STDERR,
     body_of,
     mean_temperature,
@@ -34,8 +35,7 @@ from assay.benchmarks._runs import (
     verdict_on,
     with_run_errors,
 )
-from assay.benchmarks.molecules._records import MoleculeBenchmark, placed
-from assay.data.records import EMBEDDED, DataSet, Record
+from assay.data.dataset import EMBEDDED, DataSet, Record
 from assay.jobs import Dynamics, Job
 from assay.outcome import OK, Outcome
 from assay.score import mean_score

@@ -24,12 +24,12 @@ import numpy as np
 from assay.analysis.blocks import average
 from assay.analysis.fluctuations import harmonic_spread, pooled, settled, spread
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks._runs import STDERR, body_of, followed, mean_temperature, thinned
-from assay.benchmarks.molecules._records import CHARGE_IGNORED
-from assay.benchmarks.molecules._thermal import FACTOR, FLUCTUATION, ThermalBenchmark
+from assay.benchmarks.bases.records import CHARGE_IGNORED
+from assay.benchmarks.bases.runs import STDERR, body_of, followed, mean_temperature, thinned
+from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark
 from assay.configurations import symbol
 from assay.data.bond_types import BOND_TYPES, bond_type
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.jobs import Watch
 from assay.outcome import OK, Outcome
 

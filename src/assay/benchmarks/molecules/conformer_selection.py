@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.analysis.profiles import aligned, mean_absolute_error, rank_correlation, root_mean_square_error
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, MoleculeBenchmark, predicted
+from assay.benchmarks.bases.records import CHARGE_IGNORED, MoleculeBenchmark, predicted
 from assay.outcome import OK, Outcome
 
 AS_LOW = 0.01  # kcal/mol, by which two conformers are the same

@@ -20,8 +20,8 @@ import numpy as np
 
 from assay.analysis.profiles import aligned, barrier, mean_absolute_error, pearson, root_mean_square_error
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, MoleculeBenchmark, predicted
-from assay.data.records import Record
+from assay.benchmarks.bases.records import CHARGE_IGNORED, MoleculeBenchmark, predicted
+from assay.data.dataset import Record
 from assay.outcome import OK, Outcome
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.analysis.profiles import interaction_energy, root_mean_square_error
 from assay.benchmark import Case, Metric, MetricValue, Observation, mean_metric
-from assay.benchmarks.molecules._records import (
+from assay.benchmarks.bases.records import (
     CHARGE,
     CHARGE_IGNORED,
     MoleculeBenchmark,
@@ -32,7 +32,7 @@ from assay.benchmarks.molecules._records import (
     predicted,
     spin_of,
 )
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.jobs import Job, SinglePoints
 from assay.outcome import OK, Outcome
 from assay.structure import Structure

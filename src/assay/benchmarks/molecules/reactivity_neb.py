@@ -21,9 +21,9 @@ import numpy as np
 
 from assay.analysis.superposition import superposed_rmsd
 from assay.benchmark import Case, Metric, MetricValue, Observation, metric_value
-from assay.benchmarks.molecules._reactions import ordered, reference_energies
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, POINTS, MoleculeBenchmark, failed, placed
-from assay.data.records import Record
+from assay.benchmarks.bases.reactions import ordered, reference_energies
+from assay.benchmarks.bases.records import CHARGE_IGNORED, POINTS, MoleculeBenchmark, failed, placed
+from assay.data.dataset import Record
 from assay.jobs import Band, Job, SinglePoints
 from assay.outcome import FAILED, OK, Outcome
 from assay.score import mean_score

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.molecules._reactions import ordered, reference_energies
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, POINTS, MoleculeBenchmark, placed, predicted
-from assay.data.records import Record
+from assay.benchmarks.bases.reactions import ordered, reference_energies
+from assay.benchmarks.bases.records import CHARGE_IGNORED, POINTS, MoleculeBenchmark, placed, predicted
+from assay.data.dataset import Record
 from assay.jobs import Job, SinglePoints
 from assay.outcome import OK, Outcome
 from assay.survey import Survey

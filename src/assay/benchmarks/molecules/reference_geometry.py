@@ -26,10 +26,10 @@ import numpy as np
 from assay.analysis.molecule import angles, bond_angles, bond_lengths, bonds, broken_and_made
 from assay.analysis.superposition import superposed_rmsd
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.molecules._displaced import displaced_copy, jolts
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, MoleculeBenchmark, failed, placed, refusals
+from assay.benchmarks.bases.records import CHARGE_IGNORED, MoleculeBenchmark, failed, placed, refusals
+from assay.benchmarks.builders.displaced import displaced_copy, jolts
 from assay.configurations import radius, symbol
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.data.rules import DISPLACED, REFERENCE
 from assay.jobs import Job, Relaxation, SinglePoints
 from assay.outcome import FAILED, OK, Outcome

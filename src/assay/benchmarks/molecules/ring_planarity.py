@@ -25,10 +25,10 @@ from assay.analysis.blocks import average
 from assay.analysis.fluctuations import pooled, settled, spread
 from assay.analysis.planes import plane_rmsd
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks._runs import STDERR, body_of, followed, mean_temperature, thinned
-from assay.benchmarks.molecules._records import CHARGE_IGNORED
-from assay.benchmarks.molecules._thermal import FACTOR, FLUCTUATION, ThermalBenchmark
-from assay.data.records import Record
+from assay.benchmarks.bases.records import CHARGE_IGNORED
+from assay.benchmarks.bases.runs import STDERR, body_of, followed, mean_temperature, thinned
+from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark
+from assay.data.dataset import Record
 from assay.jobs import Watch
 from assay.outcome import OK, Outcome
 from assay.score import soft_threshold

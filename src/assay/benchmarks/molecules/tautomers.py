@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.molecules._records import CHARGE_IGNORED, MoleculeBenchmark, predicted
+from assay.benchmarks.bases.records import CHARGE_IGNORED, MoleculeBenchmark, predicted
 from assay.outcome import OK, Outcome
 from assay.score import soft_threshold
 from assay.units import KCAL

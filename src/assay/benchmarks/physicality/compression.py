@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.curves import inward_drop, minima, sign_changes, spearman
 from assay.benchmark import Benchmark, Case, Metric, Observation, Scope, ended_early
-from assay.benchmarks.physicality._answers import USUAL, asked, failed, limit, refusal
+from assay.benchmarks.bases.answers import USUAL, asked, failed, limit, refusal
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import SinglePoints

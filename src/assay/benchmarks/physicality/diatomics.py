@@ -41,7 +41,7 @@ from assay.analysis.curves import (
     spearman,
 )
 from assay.benchmark import Benchmark, Case, Metric, Observation, Scope, ended_early
-from assay.benchmarks.physicality._diatomic_references import bond_errors
+from assay.benchmarks.bases.diatomic_constants import bond_errors
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import SinglePoints

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early
-from assay.benchmarks.physicality._answers import asked, failed, limit, metric_of_its_cases, refusal
-from assay.benchmarks.physicality._slabs import Parts, copies, molecule_pairs, slab_pairs
+from assay.benchmarks.bases.answers import asked, failed, limit, metric_of_its_cases, refusal
+from assay.benchmarks.builders.slabs import Parts, copies, molecule_pairs, slab_pairs
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
 from assay.outcome import OK, Outcome, Point

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early
-from assay.benchmarks.physicality._answers import asked, failed, limit, metric_of_its_cases, refusal
-from assay.benchmarks.physicality._placements import CUBE, LARGE_CUBE, Scene, molecule_scene, placements, stand_in
+from assay.benchmarks.bases.answers import asked, failed, limit, metric_of_its_cases, refusal
+from assay.benchmarks.builders.placements import CUBE, LARGE_CUBE, Scene, molecule_scene, placements, stand_in
 from assay.configurations import symbol
 from assay.jobs import SinglePoints
 from assay.outcome import OK, Outcome, Point

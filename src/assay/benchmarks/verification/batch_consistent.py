@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.benchmarks.verification._deviation import DeviationCheck
+from assay.benchmarks.bases.probe_check import DeviationCheck
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import Limits, Residual, judge_deviations
-from assay.codec import Data
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import Limits, Residual, judge_deviations
 from assay.configurations import boxed, dimer
-from assay.jobs import Probe
+from assay.jobs import Data, Probe
 from assay.outcome import Outcome
 from assay.structure import Structure
 from assay.survey import Survey, repeats_job, subject_labels

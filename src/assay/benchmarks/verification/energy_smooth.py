@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import EPSILON, Limits, Refused, Residual
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import EPSILON, Limits, Refused, Residual
 from assay.configurations import boxed, dimer, symbol
 from assay.jobs import Probe
 from assay.outcome import Outcome

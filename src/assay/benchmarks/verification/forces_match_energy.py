@@ -20,9 +20,9 @@ import numpy as np
 
 from assay.analysis.differences import derivative_gap, extrapolated_derivative
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._derivative import coordinate, judge_derivatives, ladder_cases, split_ladder
-from assay.benchmarks.verification._limits import Limits, Residual
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.derivative import coordinate, judge_derivatives, ladder_cases, split_ladder
+from assay.benchmarks.bases.limits import Limits, Residual
 from assay.outcome import Outcome
 from assay.survey import Survey
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import Residual
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import Residual
 from assay.jobs import Probe
 from assay.outcome import Outcome
 from assay.survey import Survey

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import Limits, Residual, base_point
-from assay.benchmarks.verification._symmetry import subjects
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import Limits, Residual, base_point
+from assay.benchmarks.bases.symmetry import subjects
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome
 from assay.survey import Survey

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import Limits, Residual, base_point, compare
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import Limits, Residual, base_point, compare
 from assay.jobs import SinglePoints
 from assay.model import PERIODIC_PATTERNS
 from assay.outcome import Outcome

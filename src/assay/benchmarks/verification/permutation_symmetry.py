@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmarks.verification._symmetry import Change, SymmetryCheck
+from assay.benchmarks.bases.symmetry import Change, SymmetryCheck
 from assay.structure import Structure
 
 

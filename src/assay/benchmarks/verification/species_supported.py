@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._limits import Residual
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import Residual
 from assay.configurations import boxed, cluster, symbol
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome

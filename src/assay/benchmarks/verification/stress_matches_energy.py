@@ -17,9 +17,9 @@ import numpy as np
 
 from assay.analysis.differences import derivative_gap, extrapolated_derivative
 from assay.benchmark import Case
-from assay.benchmarks.verification._check import Check
-from assay.benchmarks.verification._derivative import judge_derivatives
-from assay.benchmarks.verification._limits import Limits, Refused, Residual, base_point
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.derivative import judge_derivatives
+from assay.benchmarks.bases.limits import Limits, Refused, Residual, base_point
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome
 from assay.structure import Structure

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.benchmarks.verification._deviation import DeviationCheck
-from assay.codec import Data
+from assay.benchmarks.bases.probe_check import DeviationCheck
+from assay.jobs import Data
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assay.benchmark import Case
-from assay.benchmarks.verification._deviation import DeviationCheck
-from assay.benchmarks.verification._limits import Residual, judge_deviations
+from assay.benchmarks.bases.limits import Residual, judge_deviations
+from assay.benchmarks.bases.probe_check import DeviationCheck
 from assay.outcome import Outcome
 
 

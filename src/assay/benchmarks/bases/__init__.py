@@ -1,0 +1,1 @@
+"""What benchmarks are built on: checks, records of data, simulations. For authors of benchmarks."""

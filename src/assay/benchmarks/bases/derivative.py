@@ -1,0 +1,92 @@
+"""Structures displaced along every coordinate by a ladder of steps, for the checks on forces and their Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.benchmark import Case
+from assay.benchmarks.bases.limits import Refused, base_point
+from assay.benchmarks.bases.symmetry import subjects
+from assay.jobs import SinglePoints
+from assay.outcome import Outcome, Point
+from assay.structure import Floats, Structure
+from assay.survey import Survey
+
+STEPS = tuple(0.032 / 3**k for k in range(8))
+"""Displacements in Å, from 0.032 down to 1.5e-5: large ones for noisy models, small ones to pass between kinks."""
+
+
+def ladder_cases(survey: Survey) -> Iterable[Case]:
+    """Every cluster and crystal, and a slab and a wire of the first species, each coordinate moved by each step."""
+    slabs = [(p, *item) for p in ("TTF", "TFF") for item in survey.crystals(p)[:1]]
+    for kind, label, structure in [*subjects(survey), *slabs]:
+        job = SinglePoints((structure, *_ladder(structure)), alone=True)
+        yield Case(f"{label}-{kind}", {"ladder": job}, {"steps": np.array(STEPS)})
+
+
+def _ladder(structure: Structure) -> Iterable[Structure]:
+    """Order: step, then sign, then coordinate."""
+    moves = np.eye(3 * len(structure)).reshape(-1, len(structure), 3)
+    for step in STEPS:
+        for sign in (1.0, -1.0):
+            for move in moves:
+                yield structure.moved(structure.positions + sign * step * move)
+
+
+def split_ladder(case: Case, outcome: Outcome) -> tuple[Point, Floats, Floats, Floats]:
+    """The undisplaced point, the steps, and energies and forces by (step, sign, coordinate)."""
+    points = outcome.points()
+    base = base_point(points)
+    bad = next((p for p in points if not p.ok), None)
+    if bad is not None:
+        raise Refused(bad.reason)
+    steps = np.asarray(case.context["steps"])
+    dofs = base.forces.size
+    energies = np.array([p.energy for p in points[1:]]).reshape(len(steps), 2, dofs)
+    forces = np.array([p.forces.ravel() for p in points[1:]]).reshape(len(steps), 2, dofs, dofs)
+    return base, steps, energies, forces
+
+
+LOOSEST = 0.02
+"""However rough the function, an error beyond this fraction of its largest derivative is never forgiven."""
+
+ENOUGH = 0.8
+"""At least this part of all derivatives must be sharp enough to be judged."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The worst of many derivatives: where it is, its error, what was allowed, and the usual uncertainty."""
+
+    worst: int
+    error: float
+    allowed: float
+    floor: float
+
+
+def judge_derivatives(
+    errors: Floats, doubt: Floats, gap: Floats, scale: float, relative: float, rounding: float
+) -> Judged:
+    """Pick the worst error. Allowed is a fraction of the largest derivative, or more where the function is unsure: ten
+    times the uncertainty of the estimate, or a kink, at which a derivative may be that of either side.
+
+    Places where that would be more than `LOOSEST` are left out, unless they are too many: then the function is too
+    rough to have the derivative claimed for it, and all are judged.
+    """
+    allowed = np.maximum(np.maximum(relative * scale, 10.0 * doubt), 0.6 * gap).ravel()
+    sharp = allowed <= LOOSEST * scale
+    if sharp.mean() < ENOUGH:
+        sharp[:] = True
+    allowed = np.minimum(allowed, LOOSEST * scale)
+    ratio = np.where(sharp, errors.ravel() / allowed, -1.0)
+    worst = int(np.argmax(ratio))
+    # The letter is given against the usual uncertainty, so that a rough spot cannot excuse itself.
+    return Judged(worst, float(errors.ravel()[worst]), float(allowed[worst]), max(float(np.median(doubt)), rounding))
+
+
+def coordinate(index: int) -> str:
+    """The name of a coordinate for people, for example "atom 3 y"."""
+    return f"atom {index // 3} {'xyz'[index % 3]}"

@@ -1,0 +1,140 @@
+"""How large an error may be: tolerances that follow from precision and noise, and the comparisons that use them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.benchmark import Case
+from assay.jobs import Data
+from assay.outcome import Point
+from assay.structure import Floats
+
+EPSILON = {"float64": 2.2e-16, "float32": 1.2e-7}
+ENERGY = {"float64": 1e-8, "float32": 3e-6}
+"""Relative change of an energy that is still called equal."""
+
+FORCES = {"float64": 1e-6, "float32": 1e-3}
+"""The same for forces, relative to the largest one; wider, since iterative models converge forces less well."""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """One comparison: what differs, by how much, how much may differ and why, and how much is mere noise."""
+
+    where: str
+    error: float
+    unit: str
+    tolerance: float
+    floor: float
+    why: str
+
+    @property
+    def ratio(self) -> float:
+        """Error in units of the tolerance."""
+        if not math.isfinite(self.error):
+            return math.inf
+        if self.tolerance > 0.0:
+            return self.error / self.tolerance
+        return 0.0 if self.error == 0.0 else math.inf
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The tolerances of one case: precision of the model and its measured noise floor (eV, eV/Å)."""
+
+    precision: str
+    noise_energy: float
+    noise_force: float
+
+    @classmethod
+    def of(cls, case: Case) -> Limits:
+        """The limits that were written into a case when it was made."""
+        noise = [float(case.context[name]) for name in ("noise_energy", "noise_force")]
+        return cls(str(case.context["precision"]), *noise)
+
+    @property
+    def epsilon(self) -> float:
+        """The spacing of floating-point numbers near 1 in the model's precision."""
+        return EPSILON[self.precision]
+
+    def energy_noise(self, energy: float) -> float:
+        """How far an energy (eV) may be off by rounding and by the measured noise."""
+        return 2.0 * self.epsilon * max(abs(energy), 1.0) + self.noise_energy
+
+    def force_noise(self, force: float) -> float:
+        """How far forces (eV/Å) of this size may be off by rounding and by the measured noise."""
+        return 4.0 * self.epsilon * max(force, 1.0) + self.noise_force
+
+    def energy(
+        self, where: str, error: float, scale: float, atoms: int, extra: float = 0.0, tight: float = 1.0
+    ) -> Residual:
+        """Judge a difference of energies (eV). The scale is |E|, but at least 1 eV per atom: energies may cancel."""
+        size = max(abs(scale), float(atoms))
+        relative = ENERGY[self.precision] * tight
+        tolerance = max(relative * size, self._allowance(self.noise_energy, 1e-3 * size, tight)) + extra
+        floor = max(4.0 * self.epsilon * size, self.noise_energy)
+        return Residual(f"{where}: energy", error, "eV", tolerance, floor, self._why(relative, "energy"))
+
+    def forces(self, where: str, error: float, scale: float, extra: float = 0.0, tight: float = 1.0) -> Residual:
+        """Judge a difference of forces (eV/Å) against the largest force, but at least 1 eV/Å."""
+        size = max(abs(scale), 1.0)
+        relative = FORCES[self.precision] * tight
+        tolerance = max(relative * size, self._allowance(self.noise_force, 1e-2 * size, tight)) + extra
+        floor = max(16.0 * self.epsilon * size, self.noise_force)
+        return Residual(f"{where}: forces", error, "eV/Å", tolerance, floor, self._why(relative, "largest force"))
+
+    def _allowance(self, noise: float, most: float, tight: float) -> float:
+        """What noise excuses: ten times its floor, up to a limit, and nothing where the noise itself is judged."""
+        return min(10.0 * noise, most) if tight == 1.0 else 0.0
+
+    def _why(self, relative: float, what: str) -> str:
+        return f"{relative:.0e} of the {what} in {self.precision}, or ten times the noise floor if that is more"
+
+
+class Refused(Exception):
+    """The model would not compute the structure that a comparison starts from."""
+
+
+def base_point(points: Sequence[Point]) -> Point:
+    """The point that a comparison starts from; `Refused` when the model would not compute it."""
+    if not points[0].ok:
+        raise Refused(points[0].reason)
+    return points[0]
+
+
+def compare(
+    limits: Limits,
+    where: str,
+    base: Point,
+    other: Point,
+    energy: float,
+    forces: Floats,
+    extra: tuple[float, float] = (0.0, 0.0),
+) -> list[Residual]:
+    """Judge a second evaluation against what is expected of it: an energy (eV) and forces (eV/Å)."""
+    if not other.ok:
+        return [Residual(f"{where}: {other.reason}", math.inf, "eV", 0.0, 0.0, "the model answered before")]
+    count = len(other.forces)
+    return [
+        limits.energy(where, abs(other.energy - energy), max(abs(energy), abs(base.energy)), count, extra[0]),
+        limits.forces(where, float(np.abs(other.forces - forces).max()), float(np.abs(forces).max()), extra[1]),
+    ]
+
+
+def judge_deviations(case: Case, test: str, values: Data, tight: tuple[float, float] = (1.0, 1.0)) -> list[Residual]:
+    """Judge what a probe measured as the deviation of each structure; `tight` scales the two tolerances."""
+    limits, labels = Limits.of(case), case.context["labels"]
+    indices = np.asarray(values["indices"], dtype=int)
+    arrays = {
+        name: np.asarray(values[name], dtype=float) for name in ("natoms", "scale", "max_force", "energy", "forces")
+    }
+    found = []
+    for i in range(len(arrays["energy"])):
+        count, where = int(arrays["natoms"][i]), f"{labels[indices[i]]} {test}"
+        found.append(limits.energy(where, arrays["energy"][i], arrays["scale"][i], count, tight=tight[0]))
+        found.append(limits.forces(where, arrays["forces"][i], arrays["max_force"][i], tight=tight[1]))
+    return found

@@ -1,0 +1,49 @@
+"""Checks that let a probe evaluate all structures in a second way and judge how far the answers lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.benchmark import Case
+from assay.benchmarks.bases.check import Check
+from assay.benchmarks.bases.limits import Residual, judge_deviations
+from assay.jobs import Data, Probe
+from assay.outcome import Outcome
+from assay.survey import Survey, repeats_job, subject_labels
+
+
+@dataclass(frozen=True)
+class DeviationCheck(Check):
+    """One job: `probe` evaluates every structure in its own way; `phrase` says which way that is."""
+
+    probe: ClassVar[str] = ""
+    twins: ClassVar[bool] = False
+    """Also take a second cluster of each species, so that several structures have the same atoms."""
+
+    phrase: ClassVar[str] = ""
+
+    @property
+    def settings(self) -> Data:
+        """Parameters of the probe."""
+        return {}
+
+    @property
+    def calls_per_structure(self) -> int:
+        """Evaluations that the probe asks for, for each structure."""
+        return 5
+
+    def trials(self, survey: Survey) -> Iterable[Case]:
+        """One case with every cluster and crystal."""
+        usual = repeats_job(survey)
+        if usual is not None:
+            twins = survey.clusters(variant=1) if self.twins else []
+            structures = (*usual.structures, *(structure for _, structure in twins))
+            labels = [*subject_labels(survey), *(f"{label}-twin" for label, _ in twins)]
+            job = Probe(self.probe, structures, self.settings, self.calls_per_structure * len(structures))
+            yield Case(self.probe, {self.probe: job}, {"labels": labels})
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """The deviation of each structure."""
+        return judge_deviations(case, self.phrase, outcomes[self.probe].values)

@@ -1,0 +1,117 @@
+"""What benchmarks that watch a simulation share: runs that differ in their seed, their failure, errors of averages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.analysis.blocks import Average, average
+from assay.analysis.events import NOT_FINITE, STOPPED, Body, Verdict, judge
+from assay.analysis.fluctuations import pooled
+from assay.benchmark import Metric, MetricValue, Observation, mean_metric
+from assay.configurations import radius, symbol
+from assay.errors import AssayError
+from assay.jobs import Data, Dynamics, Job
+from assay.outcome import FAILED, OK, Outcome
+from assay.structure import Floats, Structure
+from assay.units import BOLTZMANN
+
+STDERR = "stderr"
+"""Where the detail of an observation keeps the standard errors of its values."""
+
+KEPT_POINTS = 500
+"""Most points of a series that are kept for plots."""
+
+CHUNK_NUMBERS = 200_000
+"""Coordinates that are in memory at a time."""
+
+
+def replicas(job: Dynamics, seeds: int) -> dict[str, Job]:
+    """The same run with so many seeds: `run1`, `run2` and so on."""
+    if seeds < 1:
+        raise AssayError(f"a simulation cannot be run with '{seeds}' seeds; give 1 or more")
+    return {f"run{number + 1}": replace(job, seed=job.seed + number) for number in range(seeds)}
+
+
+def runs_of(outcomes: Mapping[str, Outcome]) -> list[Outcome]:
+    """The outcomes of the runs, in order."""
+    return [outcomes[role] for role in sorted(outcomes, key=_place) if role.startswith("run")]
+
+
+def _place(role: str) -> tuple[str, int]:
+    word = role.rstrip("0123456789")
+    return word, int(role[len(word) :] or 0)
+
+
+def went_wrong(runs: Sequence[Outcome]) -> str:
+    """Why the first run that stopped did so; empty if all went to their end."""
+    return next((run.reason for run in runs if run.status == FAILED), "")
+
+
+def followed(run: Outcome, quantity: Callable[[Floats], Floats]) -> Floats:
+    """A quantity of every frame, from positions (frames, atoms, 3), read a chunk at a time."""
+    parts = [quantity(frames.positions) for frames in run.trajectory().chunks(_at_a_time(run))]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def temperatures(run: Outcome) -> Floats:
+    """The temperature (K) of every frame."""
+    return np.asarray(2.0 * run.trajectory().series("kinetic") / (BOLTZMANN * int(run.values["freedom"])))
+
+
+def body_of(structure: Structure) -> dict[str, object]:
+    """What the atoms are and which are bonded at the start, for the context of a case."""
+    symbols = [symbol(int(z)) for z in structure.numbers]
+    body = Body.build(structure, np.array([radius(int(z)) for z in structure.numbers]), symbols)
+    arrays = {name: getattr(body, name) for name in ("numbers", "radii", "pairs", "offsets", "cell")}
+    return {**arrays, "symbols": symbols}
+
+
+def verdict_on(body: Data, run: Outcome, target: float = 300.0) -> Verdict:
+    """What became of one run, from `body_of` its start; a run that stopped is judged by the frames that it has."""
+    arrays = [np.asarray(body[name]) for name in ("numbers", "radii", "pairs", "offsets", "cell")]
+    start = Body(arrays[0], arrays[1], arrays[2].reshape(-1, 2), arrays[3].reshape(-1, 3), arrays[4], body["symbols"])
+    expected, freedom, ended = (run.values[name] for name in ("expected_frames", "freedom", "stopped"))
+    found = judge(_frames(run), start, target, int(expected), int(freedom), str(ended))
+    refused = found.kind == STOPPED and ("nan" in str(ended) or "finite" in str(ended))
+    return found._replace(kind=NOT_FINITE) if refused else found
+
+
+def _frames(run: Outcome) -> Iterator[tuple[Floats, Floats]]:
+    scale = 2.0 / (BOLTZMANN * int(run.values["freedom"]))
+    for frames in run.trajectory().chunks(_at_a_time(run)):
+        yield frames.positions, scale * frames.series["kinetic"]
+
+
+def _at_a_time(run: Outcome) -> int:
+    return max(CHUNK_NUMBERS // (3 * int(run.values["natoms"])), 1)
+
+
+def mean_temperature(runs: Sequence[Outcome]) -> Average:
+    """The mean temperature (K) of the second halves of all runs."""
+    halves = [(series := temperatures(run))[len(series) // 2 :] for run in runs]
+    return pooled([average(half) for half in halves])
+
+
+def thinned(series: Floats) -> Floats:
+    """At most so many points of a series as a plot needs, evenly spread."""
+    return series[:: max(-(-len(series) // KEPT_POINTS), 1)]
+
+
+def with_run_errors(metric: Metric, observations: Sequence[Observation]) -> MetricValue:
+    """The mean over cases; its error is the scatter of cases, or what the errors of their averages allow, if more."""
+    value = mean_metric(metric, observations)
+    errors = [_error(o, metric.name) for o in observations if o.status == OK and metric.name in o.values]
+    known = [error for error in errors if error is not None]
+    if not known:
+        return value
+    inner = float(np.sqrt(np.square(known).sum())) / len(errors)
+    return replace(value, stderr=max(inner, value.stderr or 0.0))
+
+
+def _error(observation: Observation, name: str) -> float | None:
+    errors = observation.detail.get(STDERR, {})
+    found = errors.get(name) if isinstance(errors, Mapping) else None
+    return None if found is None else float(found)

@@ -1,0 +1,1 @@
+"""Structures that several benchmarks build: crystals, ice, slabs, displaced molecules."""

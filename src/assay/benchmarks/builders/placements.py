@@ -1,0 +1,119 @@
+"""A molecule and the places of far atoms around it, shipped as data_generation/locality_placements.py made them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.benchmarks.bases.answers import usable
+from assay.structure import Floats, Structure
+from assay.survey import Survey
+
+CUBE = 60.0
+"""Edge (Å) of the periodic cube with ghost atoms: only its corners are 40 Å away from a molecule in its middle."""
+
+LARGE_CUBE = 140.0
+"""Edge (Å) of the cube for one far atom, where the nearest image of an atom up to 50 Å away is the atom itself."""
+
+NOBLE = (10, 18, 2, 36, 54)
+"""Who stands in for a missing species, the nearest to neon first; then H, then any species of the model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placements:
+    """Positions in Å relative to the mean of acetone's atoms."""
+
+    numbers: NDArray[np.int64]
+    acetone: Floats
+    shells: Floats
+    hydrogens: Floats
+
+
+@cache
+def placements() -> Placements:
+    """The shipped coordinates: acetone, five shells of 20 ghost atoms, 30 places of one hydrogen."""
+    text = resources.files("assay").joinpath("data/locality/placements.json").read_text(encoding="utf-8")
+    data = json.loads(text)
+    acetone = data["acetone"]
+    arrays = (np.array(rows, dtype=float) for rows in (acetone["positions"], data["shells"], data["hydrogens"]))
+    return Placements(np.array(acetone["numbers"], dtype=np.int64), *arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A molecule around the origin (Å), in the open or in the middle of a cube with the periodic directions `pattern`.
+
+    Models that take a spin (`spin`) are told charge 0 and the lowest multiplicity that the electrons allow.
+    """
+
+    name: str
+    numbers: NDArray[np.int64]
+    positions: Floats
+    pattern: str
+    edge: float
+    spin: bool
+
+    def alone(self) -> Structure:
+        """The molecule."""
+        return self._place(self.numbers, self.positions)
+
+    def others(self, probe: int, sites: Floats) -> Structure:
+        """Far atoms without the molecule."""
+        return self._place(np.full(len(sites), probe, dtype=np.int64), sites)
+
+    def both(self, probe: int, sites: Floats) -> Structure:
+        """The molecule first, then the far atoms."""
+        numbers = np.concatenate([self.numbers, np.full(len(sites), probe, dtype=np.int64)])
+        return self._place(numbers, np.concatenate([self.positions, sites]))
+
+    def _place(self, numbers: NDArray[np.int64], positions: Floats) -> Structure:
+        cell = self.edge * np.eye(3) if "T" in self.pattern else np.zeros((3, 3))
+        x, y, z = (letter == "T" for letter in self.pattern)
+        electrons = {"charge": 0, "spin": 1 + int(numbers.sum()) % 2} if self.spin else {}
+        return Structure(numbers, positions + 0.5 * np.diag(cell), cell, (x, y, z), **electrons)
+
+    def ray(self, distance: float) -> Floats:
+        """A site at a distance (Å) from the outermost atom, straight outwards, so that no other atom is nearer."""
+        outer = self.positions[self.outermost]
+        return (outer + distance * outer / np.linalg.norm(outer)).reshape(1, 3)
+
+    @property
+    def outermost(self) -> int:
+        """Index of the atom farthest from the centre."""
+        return int(np.argmax(np.linalg.norm(self.positions, axis=1)))
+
+    def nearest(self, sites: Floats) -> float:
+        """Shortest distance (Å) from the molecule to any of the sites, by minimum image in periodic directions."""
+        gaps = self.positions[:, None, :] - sites[None]
+        periodic = np.array([letter == "T" for letter in self.pattern])
+        return float(np.linalg.norm(gaps - self.edge * np.rint(gaps / self.edge) * periodic, axis=2).min())
+
+
+def molecule_scene(survey: Survey, patterns: Sequence[str], edge: float) -> Scene | str:
+    """Acetone, or for other species the cluster of all of them; where the model has neither, the reason.
+
+    `patterns` are tried in turn, then those that the model knows.
+    """
+    pattern = next((p for p in (*patterns, *survey.pbc) if p in survey.pbc), "FFF")
+    shipped, spin = placements(), bool(survey.card.spin)
+    if {1, 6, 8} <= set(usable(survey)):
+        return Scene("acetone", shipped.numbers, shipped.acetone, pattern, edge, spin)
+    clusters = dict(survey.clusters())
+    mixed = [s.label for s in survey.subjects if len(s.numbers) > 1 and s.label in clusters]
+    for label in (*mixed, *clusters):
+        body = clusters[label]
+        centred = body.positions - body.positions.mean(axis=0)
+        return Scene(f"{label} cluster", body.numbers, centred, pattern, edge, spin)
+    return next((s.reason for s in survey.subjects if s.reason), "the model answered for no element")
+
+
+def stand_in(survey: Survey, wanted: int) -> int:
+    """The species itself if the model has it, else a noble gas, else H, else the first one it has."""
+    have = usable(survey)
+    return next(z for z in (wanted, *NOBLE, 1, *have) if z in have)

@@ -1,0 +1,103 @@
+"""What a dry run shows: benchmark by benchmark, the work that is left and the time that it is expected to take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from assay.compute.cost import Pace
+from assay.compute.plan import Plan
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COLUMNS = ("benchmark", "cases", "jobs", "force calls", "time")
+
+
+def cost_document(plans: Mapping[str, Plan]) -> dict[str, Any]:
+    """What `--dry-run --json` prints."""
+    return {"dry_run": [_row(model, plan) for model, plan in plans.items()]}
+
+
+def _row(model: str, plan: Plan) -> dict[str, Any]:
+    return {
+        "model": model,
+        "benchmarks": {name: cost.cases for name, cost in plan.costs.items()},
+        "jobs_asked": plan.asked,
+        "jobs": len(plan.jobs),
+        "jobs_missing": len(plan.missing),
+        "force_calls": plan.force_calls,
+        "seconds_per_call": plan.seconds_per_call,
+        "cpu_seconds": plan.seconds,
+        "clock_seconds": plan.clock_seconds,
+        "workers": plan.workers,
+        "costs": [{"benchmark": name, **asdict(cost)} for name, cost in plan.costs.items()],
+        "pace": pace_rows(plan.pace) if plan.missing else [],
+    }
+
+
+def pace_rows(pace: Pace) -> list[dict[str, Any]]:
+    """The sizes that were measured, with the seconds of an evaluation alone and in a batch."""
+    rows = []
+    for periodic, curve in pace.alone.items():
+        for place, (atoms, seconds) in enumerate(curve.points):
+            together = None if pace.together is None else pace.together[periodic].points[place][1]
+            rows.append({"periodic": periodic, "atoms": atoms, "seconds": seconds, "seconds_together": together})
+    return rows
+
+
+def print_costs(model: str, plan: Plan, console: Console) -> None:
+    """The table, the sums, and what is not measured but extrapolated."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(f"{model}: what is left to compute", style="bold"), title_justify="left")
+    table.add_column(COLUMNS[0], no_wrap=True)
+    for name in COLUMNS[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, cost in plan.costs.items():
+        time = ("~ " if cost.extrapolated else "") + duration(cost.seconds)
+        table.add_row(Text(name), str(cost.cases), str(cost.jobs), str(cost.force_calls), time)
+    console.print(table)
+    for line in _lines(plan):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _lines(plan: Plan) -> list[str]:
+    core, clock = duration(plan.seconds), duration(plan.clock_seconds)
+    lines = [
+        f"{plan.asked} jobs asked for, {len(plan.jobs)} distinct, {len(plan.missing)} not in the store",
+        f"about {plan.force_calls} force calls, {duration(plan.seconds_per_call)} each: {core} of one core, "
+        f"{clock} on the clock with {plan.workers} at a time",
+    ]
+    if plan.missing:
+        lines.append(f"measured on {_sizes(plan.pace)}")
+    beyond = [name for name, cost in plan.costs.items() if cost.extrapolated]
+    if beyond:
+        lines.append(f"~ extrapolated, since systems are larger than those measured: {', '.join(beyond)}")
+    return lines
+
+
+def _sizes(pace: Pace) -> str:
+    """For example `free structures of 2 to 57 atoms (0.3 to 40 ms)`."""
+    parts = []
+    for periodic, curve in pace.alone.items():
+        (least, quick), (most, slow) = curve.points[0], curve.points[-1]
+        kind = "periodic" if periodic else "free"
+        if most > least:
+            parts.append(f"{kind} structures of {least} to {most} atoms ({duration(quick)} to {duration(slow)})")
+        else:
+            parts.append(f"{kind} structures of {most} atoms ({duration(slow)})")
+    return " and ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    if seconds == 0.0:
+        return "0 s"
+    for limit, size, unit in ((0.1, 1e-3, "ms"), (90.0, 1.0, "s"), (5400.0, 60.0, "min")):
+        if seconds < limit:
+            return f"{seconds / size:.2g} {unit}"
+    hours = seconds / 3600.0
+    return f"{hours:.0f} h" if hours >= 100.0 else f"{hours:.2g} h"

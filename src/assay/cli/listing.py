@@ -1,0 +1,78 @@
+"""What `assay list` shows: models with how to install them, benchmarks with their first sentence, suites, data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.data.dataset import Card
+
+
+def listing(what: str) -> list[dict[str, object]]:
+    """Rows of plain data; `name` and `line` are what is printed."""
+    kinds = {"models": _models, "benchmarks": _benchmarks, "suites": _suites, "data": _data}
+    if what not in kinds:
+        raise AssayError(f"there is no list of '{what}'; there are {', '.join(kinds)}")
+    return kinds[what]()
+
+
+def _models() -> list[dict[str, object]]:
+    from assay.models import file_schemes, registered, schemes
+
+    rows: list[dict[str, object]] = []
+    for name, entry in sorted(registered().items()):
+        line = entry.card.description
+        if not entry.installed:
+            line += f"  [not installed: {entry.install}]"
+        rows.append({"name": name, "line": line, "installed": entry.installed, "install": entry.install,
+                     "theory": entry.card.theory, "licence": entry.card.licence})  # fmt: skip
+    for scheme in sorted(set(schemes()) - file_schemes()):
+        rows.append({"name": f"{scheme}:NAME", "line": f"a model of the {scheme.upper()} library by its own name"})
+    for scheme in sorted(file_schemes()):
+        rows.append({"name": f"{scheme}:FILE", "line": f"a checkpoint file of your own, of the family {scheme}"})
+    rows.append({"name": "file.py:factory", "line": "a function in a Python file that returns an ASE calculator"})
+    rows.append({"name": "package.module:factory", "line": "a function or calculator class of an installed package"})
+    return rows
+
+
+def _benchmarks() -> list[dict[str, object]]:
+    import sys
+
+    from assay.benchmark import registered_benchmarks
+
+    rows: list[dict[str, object]] = []
+    for name, kind in registered_benchmarks().items():
+        text = sys.modules[kind.__module__].__doc__ or ""
+        must = bool(getattr(kind, "mandatory", False))
+        first = text.partition("\n\n")[0].replace("\n", " ")
+        rows.append({"name": name, "line": ("* " if must else "  ") + first, "version": kind.version,
+                     "mandatory": must, "metrics": [m.name for m in kind.metrics]})  # fmt: skip
+    return rows
+
+
+def _suites() -> list[dict[str, object]]:
+    from assay.suites import load_suite, suite_names
+
+    suites = [load_suite(name) for name in suite_names()]
+    return [{"name": s.name, "line": s.description, "benchmarks": list(s.benchmarks)} for s in suites]
+
+
+def _data() -> list[dict[str, object]]:
+    from assay.data.embedded import embedded
+    from assay.data.official import official
+
+    rows = [_data_row(entry.card, True, default=entry.default) for entry in embedded().values()]
+    for entry in official().values():
+        rows.append({**_data_row(entry.known_card(), entry.here), "bytes": entry.download.bytes})
+    return rows
+
+
+def _data_row(card: Card, here: bool, default: bool = False) -> dict[str, object]:
+    """One data set; `default` is true where a benchmark takes it unless told otherwise."""
+    parts = [card.kind, card.size, card.level, card.licence, card.source]
+    state = "embedded" if card.lane == "embedded" else "official, fetched" if here else "official, not fetched"
+    line = f"[{state}] " + "; ".join(parts)
+    return {"name": card.name, "line": line, **asdict(card), "here": here, "default": default}

@@ -1,0 +1,58 @@
+"""Does a new process give the same numbers? Nothing of the old one is left there, not even its hash seed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from assay.compute.engines.calculator import AseEngine, Unsupported
+from assay.compute.probes._deviation import worst_deviation
+from assay.errors import ModelFailure
+from assay.jobs import Probe, SinglePoints
+from assay.models.loading import load_model
+from assay.outcome import OK, Outcome
+from assay.store import codec
+
+
+def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    """Largest deviation of energy (eV) and forces (eV/Å) between this process and a new one, for each structure."""
+    if engine.model.reference is None:
+        raise Unsupported("this calculator cannot be pickled, so no new process can load it")
+    indices, structures, here = engine.answered(probe.structures)
+    there = _elsewhere(engine, SinglePoints(tuple(structures), alone=True))
+    if there.status != OK:
+        raise ModelFailure(f"what is answered in one process is not in another: {there.reason}")
+    return {"indices": indices, **worst_deviation(here, [there.points()])}
+
+
+def _elsewhere(engine: AseEngine, job: SinglePoints) -> Outcome:
+    with tempfile.TemporaryDirectory() as folder:
+        question, answer = Path(folder) / "question", Path(folder) / "answer"
+        question.write_bytes(pickle.dumps((engine.model.reference, job, list(sys.path))))
+        seed = str(1 + int(os.environ.get("PYTHONHASHSEED", "0").replace("random", "0")))
+        process = subprocess.run(
+            [sys.executable, "-m", "assay.compute.probes.fresh_process", str(question), str(answer)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if process.returncode != 0 or not answer.exists():
+            raise ModelFailure(f"a new process cannot evaluate the model: {process.stderr.strip()[-300:]}")
+        return Outcome(**codec.loads(answer.read_text()))
+
+
+def main(question: str, answer: str) -> None:
+    """Answer the question that the parent process wrote for us."""
+    reference, job, path = pickle.loads(Path(question).read_bytes())
+    sys.path[:] = path
+    outcome = AseEngine(load_model(reference)).run("there", job)
+    Path(answer).write_text(codec.dumps(outcome.as_dict()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,62 @@
+"""How far apart must the atoms of a test structure be for this model to feel sizeable, but not absurd, forces?
+
+Models differ in length scale, and some refuse structures that are too dense. The structure is widened or narrowed
+step by step until the largest force lies in the window; the answer depends on the model and the structure alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.compute.engines.calculator import AseEngine
+from assay.errors import ModelFailure
+from assay.jobs import Probe
+from assay.structure import Structure
+
+SIZEABLE, ABSURD = 0.3, 50.0
+"""The window for the largest force component, in eV/Å."""
+
+STEP, TRIES = 1.12, 16
+
+
+def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    """For each structure: the factor by which to scale it, the largest force there, and the reason if none works."""
+    rows = [_search(engine, structure) for structure in probe.structures]
+    return {"rows": rows}
+
+
+def _search(engine: AseEngine, structure: Structure) -> dict[str, object]:
+    tried: dict[int, float] = {}
+    reason, power = "", 0
+    while power not in tried and len(tried) < TRIES:
+        force, why = _largest_force(engine, structure, STEP**power)
+        reason = why or reason
+        tried[power] = force
+        if SIZEABLE <= force <= ABSURD:
+            break
+        power += -1 if force < SIZEABLE else 1
+    best = max(tried, key=lambda p: _worth(tried[p]))
+    found = bool(np.isfinite(tried[best]))
+    return {
+        "factor": STEP**best,
+        "max_force": tried[best] if found else None,
+        "reason": "" if found else reason,
+        "tries": len(tried),
+    }
+
+
+def _largest_force(engine: AseEngine, structure: Structure, factor: float) -> tuple[float, str]:
+    """Largest force component (eV/Å) of the scaled structure; infinite, with the reason, where the model refuses it."""
+    try:
+        return float(np.abs(engine.evaluate(structure.transformed(factor * np.eye(3))).forces).max()), ""
+    except ModelFailure as failure:
+        return float("inf"), str(failure)
+
+
+def _worth(force: float) -> float:
+    """Refused is worst, then forces beyond the window by how far they are, then the window itself."""
+    if not np.isfinite(force):
+        return -np.inf
+    if force == 0.0:
+        return -1e3
+    return -abs(np.log(force / np.clip(force, SIZEABLE, ABSURD)))

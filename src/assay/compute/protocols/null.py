@@ -1,0 +1,22 @@
+"""What a model without any physics would give: the same energy everywhere and no forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.compute.protocols import carry_out, protocol
+from assay.jobs import Job
+from assay.outcome import Outcome, Point
+from assay.structure import Structure
+
+
+def null_outcome(job: Job) -> Outcome:
+    """The outcome of a job for a model of zero energy and zero forces: what a score must beat to mean anything."""
+    ending = carry_out(protocol(job), _zeros)
+    return Outcome("null", ending.status, ending.values, ending.reason, provenance={"engine": "null"})
+
+
+def _zeros(structures: Sequence[Structure]) -> list[Point]:
+    return [Point(0.0, np.zeros((len(s), 3)), pbc=s.pattern) for s in structures]

@@ -1,0 +1,207 @@
+"""Finds out what a model supports before any benchmark asks: elements, spacing of atoms, precision, noise.
+
+The survey is itself made of jobs, so it is resumed, protected and stored like everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.compute.cost import steady
+from assay.compute.runner import Runner
+from assay.configurations import boxed, cluster, crystal, dimer, symbol
+from assay.errors import AssayError
+from assay.jobs import Data, Probe, SinglePoints
+from assay.model import PERIODIC_PATTERNS, ModelCard, claims_card
+from assay.outcome import ERROR, OK, Outcome
+from assay.structure import Structure
+from assay.survey import MIXED_SPECIES, Subject, Survey, repeats_job, sample_species
+
+HEAVIEST = 118
+
+
+def make_survey(
+    runner: Runner, all_species: bool = False, elements: Sequence[int] | None = None, noise: bool = True
+) -> Survey:
+    """Ask the model, in four waves: is it there, which elements, at what spacing, how repeatable.
+
+    The last wave is left out where no benchmark asks for the `noise` floor, unless the store has the answer already.
+    """
+    card = runner.model.card
+    survey = make_contact(runner, replace(card, elements=tuple(elements)) if elements else card)
+    if survey.contact_error:
+        return survey
+    survey = _elements(runner, survey)
+    survey = _spacings(runner, survey, all_species)
+    return _noise(runner, survey, noise)
+
+
+def contact_job(card: ModelCard) -> Probe:
+    """The first question: two atoms that touch, of a few common elements or of those claimed."""
+    numbers = (card.elements or (1, 29, 6, 18, 79))[:5]
+    pairs = [dimer(z, z) for z in numbers]
+    if card.pbc is None or "FFF" not in card.pbc:
+        pairs += [boxed(pair) for pair in pairs[:2]]
+    return Probe("contact", tuple(pairs), force_calls=len(pairs))
+
+
+def make_contact(runner: Runner, card: ModelCard) -> Survey:
+    """Build the model and ask it once: what it offers, and how long an answer takes alone and in a batch."""
+    job = contact_job(card)
+    runner.complete([job], "first contact", deadline=4.0 * runner.timeout)
+    outcome = runner.known.get(runner.key(job))
+    if outcome is None or outcome.status != OK:
+        reason = outcome.reason if outcome is not None else runner.gave_up
+        if "cannot be built" in reason or "not an ASE calculator" in reason:
+            raise AssayError(reason.removeprefix("AssayError: "))
+        return Survey(card, contact_error=reason or "no answer")
+    runner.load_seconds = _wall(outcome)
+    pace = outcome.values.get("seconds_per_call")
+    claims = outcome.values.get("claims")
+    if claims is not None and card.elements is None:
+        card = claims_card(card.name, claims)
+    batched, used = outcome.values.get("seconds_per_batched_call"), outcome.values.get("used")
+    found = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
+    together = max(float(batched), 1e-5) if isinstance(batched, float) else None
+    runner.pace = steady(max(float(pace), 1e-4), together) if isinstance(pace, float) else runner.pace
+    return Survey(
+        card,
+        stress=bool(outcome.values["stress"]),
+        seconds_per_batched_call=together,
+        used=found,
+        precision=found.get("precision") or "float64",
+    )
+
+
+def _wall(outcome: Outcome) -> float:
+    times = [outcome.provenance.get(name, 0.0) for name in ("started", "finished")]
+    start, end = (float(t) if isinstance(t, int | float) else 0.0 for t in times)
+    return max(end - start, 0.0)
+
+
+def element_job(number: int, card: ModelCard) -> SinglePoints:
+    """One atom and two atoms of an element, in the open and, unless the model claims no periodicity, in a box."""
+    open_ones = (Structure.build([number], [[0.0, 0.0, 0.0]]), dimer(number, number))
+    if card.pbc is not None and not set(card.pbc) - {"FFF"}:
+        return SinglePoints(open_ones, alone=True)
+    return SinglePoints((*open_ones, boxed(open_ones[1])), alone=True)
+
+
+def _elements(runner: Runner, survey: Survey) -> Survey:
+    jobs = {z: element_job(z, survey.card) for z in range(1, HEAVIEST + 1)}
+    runner.complete(jobs.values(), "elements")
+    answered, refused, invalid, lost, patterns = [], {}, {}, {}, {"FFF": 0, "TTT": 0}
+    odd = []
+    calls, seconds = 0, 0.0
+    for z, job in jobs.items():
+        outcome = runner.known.get(runner.key(job))
+        if outcome is None or outcome.status == ERROR:
+            lost[z] = outcome.reason if outcome is not None else runner.gave_up
+            continue
+        points = outcome.points()
+        calls, seconds = calls + len(points), seconds + _wall(outcome)
+        pairs = points[1:]
+        nonsense = next((p.reason for p in points if p.reason.startswith("returned")), "")
+        if nonsense:
+            invalid[z] = nonsense
+        elif any(p.ok for p in points):
+            answered.append(z)
+            odd += [z] if not points[0].ok else []
+            for name, point in zip(("FFF", "TTT"), pairs, strict=False):
+                patterns[name] += point.ok
+        else:
+            refused[z] = pairs[0].reason
+    claimed = survey.card.pbc
+    found = [name for name, count in patterns.items() if 2 * count > len(answered)]
+    pbc = claimed if claimed is not None else (*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ()))
+    pace = max(seconds / max(calls, 1), 1e-4)
+    runner.pace = steady(pace, survey.seconds_per_batched_call)
+    return replace(
+        survey,
+        answered=tuple(answered),
+        refused=refused,
+        invalid=invalid,
+        lost=lost,
+        odd=tuple(odd),
+        pbc=pbc,
+        seconds_per_call=pace,
+    )
+
+
+def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
+    usable = [z for z in survey.species if z in survey.answered]
+    chosen = sample_species(usable, all_species)
+    kinds: list[tuple[int, ...]] = [(z,) for z in chosen]
+    if len(chosen) > 1:
+        kinds.append(tuple(_spread(chosen, MIXED_SPECIES)))
+    jobs = {kind: _spacing_job(kind, survey) for kind in kinds}
+    runner.complete(jobs.values(), "spacings")
+    subjects, timing = [], []
+    for kind, job in jobs.items():
+        outcome = runner.known.get(runner.key(job))
+        subjects.append(
+            _subject(kind, outcome, "FFF" in survey.pbc or "TTT" in survey.pbc, bool(survey.periodic_patterns))
+        )
+        if outcome is not None and outcome.status == OK:
+            timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
+    pace = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
+    runner.pace = steady(pace, survey.seconds_per_batched_call)
+    return replace(survey, subjects=tuple(subjects), seconds_per_call=pace)
+
+
+def _spread(chosen: Sequence[int], count: int) -> list[int]:
+    """`count` of the chosen species, evenly from light to heavy."""
+    places = np.linspace(0, len(chosen) - 1, min(count, len(chosen)))
+    return [chosen[round(p)] for p in places]
+
+
+def _spacing_job(kind: tuple[int, ...], survey: Survey) -> Probe:
+    body = cluster(kind)
+    structures = [body if "FFF" in survey.pbc else boxed(body)]
+    if survey.periodic_patterns:
+        structures.append(crystal(kind, pbc=survey.periodic_patterns[0]))
+    return Probe("spacing", tuple(structures), force_calls=4 * len(structures))
+
+
+def _rows(outcome: Outcome) -> list[Data]:
+    rows = outcome.values.get("rows", [])
+    return list(rows) if isinstance(rows, list) else []
+
+
+def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, has_crystal: bool) -> Subject:
+    label = symbol(kind[0]) if len(kind) == 1 else "".join(symbol(z) for z in kind)
+    rows = _rows(outcome) if outcome is not None and outcome.status == OK else []
+    factors = [float(row["factor"]) if row["max_force"] is not None else None for row in rows]
+    forces = [float(row["max_force"]) for row in rows if row["max_force"] is not None]
+    reason = next(
+        (str(row["reason"]) for row in rows if row["reason"]),
+        "" if rows else outcome.reason if outcome is not None else "not run",
+    )
+    return Subject(
+        label,
+        kind,
+        factors[0] if factors and has_cluster else None,
+        factors[1] if len(factors) > 1 and has_crystal else None,
+        max(forces, default=None),
+        reason,
+        outcome is None or outcome.status == ERROR,
+    )
+
+
+def _noise(runner: Runner, survey: Survey, wanted: bool) -> Survey:
+    job = repeats_job(survey)
+    if job is None or not (wanted or runner.key(job) in runner.known):
+        return survey
+    runner.complete([job], "noise floor")
+    outcome = runner.known.get(runner.key(job))
+    if outcome is None or outcome.status != OK:
+        return survey
+    tests = outcome.values["tests"]
+    single = bool(outcome.values["single_precision"]) or survey.used.get("precision") == "float32"
+    energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))
+    force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))
+    precision = "float32" if single else "float64"
+    return replace(survey, noise_energy=energy, noise_force=force, precision=precision, noise_known=True)

@@ -1,0 +1,187 @@
+"""The results folder: append-only lines that survive being killed, read by everything that scores or reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from assay.benchmark import Case
+from assay.errors import AssayError
+from assay.outcome import Outcome
+from assay.store import codec
+
+
+class Stamp(NamedTuple):
+    """What cases belong to: the version of the benchmark and the fingerprint of the model."""
+
+    version: int
+    fingerprint: str
+
+
+@dataclass
+class Store:
+    """One model's folder. Each process appends to a file of its own, so no locks are needed."""
+
+    folder: Path
+    warnings: list[str] = field(default_factory=list)
+    _writer: TextIO | None = None
+
+    @classmethod
+    def create(cls, root: Path, model_folder: str) -> Store:
+        """Open the folder of a model below `root`, making it if need be."""
+        folder = root.resolve() / model_folder  # a model may change the working directory
+        try:
+            (folder / "outcomes").mkdir(parents=True, exist_ok=True)
+            (folder / "cases").mkdir(exist_ok=True)
+        except OSError as error:
+            raise AssayError(
+                f"the results folder '{folder}' cannot be made ({error.strerror}); choose another with -o"
+            ) from error
+        return cls(folder)
+
+    def append(self, outcome: Outcome) -> None:
+        """Write one finished job as one whole line, which from then on survives the death of this process."""
+        line = codec.dumps(outcome.as_dict()) + "\n"
+        try:
+            if self._writer is None:
+                path = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
+                self._writer = path.open("a", encoding="utf-8")
+            self._writer.write(line)
+            self._writer.flush()
+        except OSError as error:
+            raise _cannot_write(self.folder, error) from error
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Every finished job by its key; the newest line wins, and an unfinished line is passed over and reported."""
+        found: dict[str, Outcome] = {}
+        ages: dict[str, float] = {}
+        self.warnings.clear()
+        for outcome in self._lines():
+            age = outcome.provenance.get("finished", 0.0)
+            when = float(age) if isinstance(age, int | float) else 0.0
+            if when >= ages.get(outcome.key, -1.0):
+                found[outcome.key], ages[outcome.key] = outcome, when
+        return found
+
+    def _lines(self) -> Iterator[Outcome]:
+        for path in sorted((self.folder / "outcomes").glob("*.jsonl")):
+            for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+                try:
+                    outcome = Outcome(**{**codec.loads(line.decode("utf-8")), "folder": self.folder})
+                    if not (isinstance(outcome.key, str) and isinstance(outcome.provenance, Mapping)):
+                        raise TypeError("not an outcome")
+                    yield outcome
+                except (ValueError, TypeError):
+                    self.warnings.append(f"{path.name} line {number} is torn or damaged and was passed over")
+
+    def write_model(self, description: Mapping[str, object]) -> None:
+        """Keep what the model claims and what was found out about it."""
+        _write_atomically(self.folder / "model.json", json.dumps(codec.plain(description), indent=1, allow_nan=False))
+
+    def read_model(self) -> dict[str, Any]:
+        """What `write_model` kept; an empty table when nothing was."""
+        path = self.folder / "model.json"
+        if not path.is_file():
+            return {}
+        return _read_table(path)
+
+    def write_cases(
+        self,
+        benchmark: str,
+        stamp: Stamp,
+        cases: Iterable[Case],
+        keys: Mapping[str, dict[str, str]],
+        keep_others: bool = False,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        """Keep case ids, job keys and references, so that scoring needs neither the model nor the data.
+
+        `settings` are those of the benchmark, by which the outcomes must be judged. With `keep_others`, cases of an
+        earlier run of the same version, model and settings stay beside the new ones.
+        """
+        protocol = codec.loads(codec.dumps(dict(settings or {})))
+        rows = [
+            {"id": c.id, "keys": keys[c.id], "context": dict(c.context), "unsupported": c.unsupported} for c in cases
+        ]
+        path = self._cases_path(benchmark)
+        if keep_others and path.is_file():
+            known = {row["id"] for row in rows}
+            rows += [row for row in _rows_of(path, stamp, protocol) if row["keys"] and row["id"] not in known]
+        made_by = {"version": stamp.version, "fingerprint": stamp.fingerprint, "settings": protocol}
+        data = {"benchmark": benchmark, **made_by, "cases": rows}
+        _write_atomically(path, codec.dumps(data))
+
+    def _cases_path(self, benchmark: str) -> Path:
+        return self.folder / "cases" / f"{benchmark}.json"
+
+    def benchmarks(self) -> list[str]:
+        """Names of the benchmarks that have cases here."""
+        return sorted(path.stem for path in (self.folder / "cases").glob("*.json"))
+
+    def read_cases(self, benchmark: str) -> tuple[Stamp, list[tuple[Case, dict[str, str]]]]:
+        """The stamp and the cases of a benchmark with the keys of their jobs."""
+        path = self._cases_path(benchmark)
+        data = _read_table(path)
+        try:
+            rows = [(Case(row["id"], {}, row["context"], row["unsupported"]), row["keys"]) for row in data["cases"]]
+            return Stamp(int(data["version"]), str(data["fingerprint"])), rows
+        except (KeyError, TypeError, ValueError) as error:
+            raise AssayError(f"'{path}' is damaged ({error!r}); delete it and run the benchmark again") from error
+
+    def read_settings(self, benchmark: str) -> dict[str, Any]:
+        """The settings with which a benchmark made its cases; none where they were not kept."""
+        kept = _read_table(self._cases_path(benchmark)).get("settings")
+        items = kept.items() if isinstance(kept, dict) else ()
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in items}
+
+
+def open_stores(root: Path) -> list[Store]:
+    """The stores of every model in a results folder (or the one store, if the folder of one model is given)."""
+    if (root / "outcomes").is_dir():
+        return [Store(root)]
+    stores = [Store(path.parent) for path in sorted(root.glob("*/outcomes")) if path.is_dir()]
+    if not stores:
+        raise AssayError(f"'{root}' holds no results; give the folder that 'assay run' wrote (-o, default 'results')")
+    return stores
+
+
+def _read_table(path: Path) -> dict[str, Any]:
+    try:
+        data = codec.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AssayError(f"'{path}' cannot be read ({error}); delete it and run the benchmark again") from error
+    if not isinstance(data, dict):
+        raise AssayError(f"'{path}' is not a JSON table; delete it and run the benchmark again")
+    return data
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    """Replace a file in one step, so that a reader or a power cut never sees half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> AssayError:
+    return AssayError(
+        f"'{path}' cannot be written ({error.strerror or error}); see whether the folder is there and has room"
+    )
+
+
+def _rows_of(path: Path, stamp: Stamp, settings: object) -> list[dict[str, Any]]:
+    """Cases that an earlier run of the same kind left; none from a damaged file, which is about to be replaced."""
+    try:
+        old = _read_table(path)
+        same = (old["version"], old["fingerprint"]) == stamp and old.get("settings", {}) == settings
+        rows = old["cases"] if same else []
+        return [row for row in rows if isinstance(row["keys"], dict) and isinstance(row["id"], str)]
+    except (AssayError, KeyError, TypeError):
+        return []

@@ -1,0 +1,159 @@
+"""A model that hangs, dies or leaves costs one job, wherever in the bundle the guilty job stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assay.compute.cost import steady
+from assay.compute.executors.local import InProcess, LocalProcesses, open_executor
+from assay.compute.runner import Runner
+from assay.configurations import dimer
+from assay.jobs import Job, Probe, SinglePoints
+from assay.models.loading import load_model
+from assay.outcome import ERROR, FAILED, OK, Outcome
+from assay.store import Store
+from faulty import COPPER, GOLD, MACHINE, lines
+
+JOBS = 12
+
+
+@contextmanager
+def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0) -> Iterator[Runner]:
+    """A runner for one of the faulty models, with a short deadline."""
+    model = load_model(f"{MACHINE}:{factory}")
+    store = Store.create(folder, "model")
+    with open_executor(model, store, workers) as executor:
+        yield Runner(model, store, executor, timeout, pace=steady(1e-3))
+
+
+def jobs(*guilty: int) -> list[Job]:
+    """Copper dimers at different distances, with gold dimers in the places `guilty`."""
+    lengths = [2.2 + 0.1 * i for i in range(JOBS)]
+    kinds = [GOLD if i in guilty else COPPER for i in range(JOBS)]
+    return [SinglePoints((dimer(z, z, length),)) for z, length in zip(kinds, lengths, strict=True)]
+
+
+def completed(factory: str, folder: Path, guilty: int, **options: float) -> tuple[Outcome, list[Outcome]]:
+    """The outcome of the guilty job, and those of all others, after one go."""
+    with runner(factory, folder, **options) as machine:  # type: ignore[arg-type]
+        work = jobs(guilty)
+        machine.complete(work, "dimers")
+        found = [machine.known[machine.key(job)] for job in work]
+        assert machine.gave_up == ""
+    return found[guilty], [outcome for i, outcome in enumerate(found) if i != guilty]
+
+
+@pytest.mark.parametrize("guilty", [0, 4, JOBS - 1])
+@pytest.mark.parametrize(
+    ("factory", "reason"),
+    [
+        ("hangs_on_gold", "no answer within"),
+        ("dies_on_gold", "signal SIGKILL"),
+        ("crashes_on_gold", "signal SIGSEGV"),
+        ("runs_out_of_memory_on_gold", "out of memory: for an array of 9 TB"),
+        ("interrupts_on_gold", "KeyboardInterrupt"),
+    ],
+)
+def test_only_the_guilty_job_is_an_error(tmp_path: Path, factory: str, reason: str, guilty: int) -> None:
+    lost, others = completed(factory, tmp_path, guilty)
+    assert lost.status == ERROR
+    assert reason in lost.reason
+    assert [outcome.status for outcome in others] == [OK] * (JOBS - 1)
+    assert all(count == 1 for (_, status), count in lines(tmp_path).items() if status == OK)
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_guilty_jobs_side_by_side_do_not_take_the_others_with_them(tmp_path: Path, count: int) -> None:
+    guilty = range(3, 3 + count)
+    with runner("dies_on_gold", tmp_path) as machine:
+        machine.complete([SinglePoints((dimer(COPPER, COPPER, 2.0),))], "one that shows that the model can answer")
+        machine.complete(jobs(*guilty), "dimers")
+        statuses = [machine.known[machine.key(job)].status for job in jobs(*guilty)]
+    assert statuses == [ERROR if i in guilty else OK for i in range(JOBS)]
+
+
+@pytest.mark.parametrize("factory", ["fails_on_gold", "leaves_on_gold", "answers_nan_for_gold"])
+def test_what_the_model_does_wrong_is_failed_and_its_traceback_is_kept(tmp_path: Path, factory: str) -> None:
+    guilty, others = completed(factory, tmp_path, 4)
+    assert guilty.status == FAILED
+    assert "Traceback (most recent call last)" in guilty.traceback
+    assert "machine.py" in guilty.traceback or factory == "answers_nan_for_gold"
+    assert [outcome.status for outcome in others] == [OK] * (JOBS - 1)
+
+
+def test_two_workers_lose_the_same_job_as_one(tmp_path: Path) -> None:
+    one, two = (completed("dies_on_gold", tmp_path / str(n), 4, workers=n) for n in (1, 2))
+    assert (one[0].key, one[0].status) == (two[0].key, two[0].status)
+    assert [(o.key, o.status) for o in one[1]] == [(o.key, o.status) for o in two[1]]
+
+
+def test_values_do_not_depend_on_where_they_are_computed(tmp_path: Path) -> None:
+    work = jobs(4)
+    found = []
+    for workers in (0, 2):
+        with runner("slow", tmp_path / str(workers), workers) as machine:
+            machine.complete(work, "dimers")
+            found.append([machine.known[machine.key(job)] for job in work])
+    for here, there in zip(*found, strict=True):
+        assert (here.key, here.status, here.reason) == (there.key, there.status, there.reason)
+        assert here.points()[0].energy == there.points()[0].energy
+        assert here.points()[0].forces.tolist() == there.points()[0].forces.tolist()
+
+
+def test_a_model_that_always_hangs_is_given_up_before_all_jobs_are_tried(tmp_path: Path) -> None:
+    with runner("hangs", tmp_path, timeout=1.0) as machine:
+        machine.complete(jobs(), "dimers")
+        assert "workers in a row were lost" in machine.gave_up
+        assert 1 < len(machine.known) < JOBS
+        assert {outcome.status for outcome in machine.known.values()} == {ERROR}
+
+
+def test_an_error_is_tried_again_and_a_failure_is_not(tmp_path: Path) -> None:
+    for _ in range(2):
+        completed("dies_on_gold", tmp_path / "error", 4)
+        completed("fails_on_gold", tmp_path / "failure", 4)
+    counts = {name: Counter(status for _, status in lines(tmp_path / name).elements()) for name in ("error", "failure")}
+    assert counts == {"error": {OK: JOBS - 1, ERROR: 2}, "failure": {OK: JOBS - 1, FAILED: 1}}
+
+
+def test_an_interrupt_in_this_process_keeps_what_is_done(tmp_path: Path) -> None:
+    with runner("interrupts_on_gold", tmp_path, workers=0) as machine, pytest.raises(KeyboardInterrupt):
+        machine.complete(jobs(4), "dimers")
+    assert set(lines(tmp_path).values()) == {1}
+    assert {status for _, status in lines(tmp_path)} == {OK}
+    assert len(lines(tmp_path)) == 4
+
+
+def test_a_job_that_no_engine_knows_is_our_error(tmp_path: Path) -> None:
+    with runner("slow", tmp_path, workers=0) as machine:
+        job = Probe("there_is_no_such_probe", (dimer(COPPER, COPPER),))
+        machine.complete([job], "a probe")
+        found = machine.known[machine.key(job)]
+    assert found.status == ERROR
+    assert "there_is_no_such_probe" in found.reason
+    assert "Traceback (most recent call last)" in found.traceback
+
+
+def test_workers_are_processes_unless_the_model_cannot_leave_this_one(tmp_path: Path) -> None:
+    model = load_model(f"{MACHINE}:slow")
+    store = Store.create(tmp_path, "model")
+    kinds = []
+    for workers, chosen in ((2, model), (0, model), (2, load_model(_unpicklable()))):
+        with open_executor(chosen, store, workers) as executor:
+            kinds.append(type(executor))
+    assert kinds == [LocalProcesses, InProcess, InProcess]
+
+
+def _unpicklable() -> object:
+    import threading
+
+    from assay.sound import SoundPotential
+
+    calculator = SoundPotential()
+    calculator.lock = threading.Lock()
+    return calculator

@@ -1,0 +1,253 @@
+"""Motion with known answers: equipartition, an ideal gas under pressure, conserved energy, and runs that go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.analysis.blocks import average
+from assay.compute.protocols import Ending, carry_out, watching
+from assay.compute.protocols.dynamics import begin, run_dynamics
+from assay.compute.protocols.integrators import (
+    Barostat,
+    Langevin,
+    kinetic_energy,
+    standard_masses,
+    temperature,
+    thermal_velocities,
+    without_drift,
+    without_rotation,
+)
+from assay.compute.protocols.watching import Watching
+from assay.jobs import Dynamics, Watch
+from assay.outcome import FAILED, OK, Point
+from assay.store.trajectory import Recorder, Trajectory
+from assay.structure import Floats, Structure
+from assay.units import BAR, BOLTZMANN
+
+Answer = Callable[[Sequence[Structure]], list[Point]]
+CUBE = 3.0 * np.array([[i, j, k] for i in range(2) for j in range(2) for k in range(2)], dtype=float)
+ATOMS = Structure.build([6, 8] * 4, CUBE)
+
+
+def wells(stiffness: float = 5.0, centres: Floats = CUBE) -> Answer:
+    """Every atom in a harmonic well of its own (eV/Å²)."""
+
+    def answer(structures: Sequence[Structure]) -> list[Point]:
+        moved = [s.positions - centres for s in structures]
+        return [Point(0.5 * stiffness * float((x * x).sum()), -stiffness * x) for x in moved]
+
+    return answer
+
+
+def nothing(structures: Sequence[Structure]) -> list[Point]:
+    return [Point(0.0, np.zeros((len(s), 3))) for s in structures]
+
+
+def simulate(job: Dynamics, answer: Answer, folder: Path) -> tuple[Ending, Trajectory]:
+    path = folder / "run.h5"
+    ending = carry_out(run_dynamics(job, Recorder(path, len(job.structure))), answer)
+    return ending, Trajectory(path)
+
+
+def test_the_thermostat_gives_each_well_its_share_of_heat(tmp_path: Path) -> None:
+    job = Dynamics(ATOMS, steps=60_000, interval=10, seed=1, friction=10.0)
+    ending, run = simulate(job, wells(), tmp_path)
+    assert ending.status == OK
+    share = 1.5 * BOLTZMANN * 300.0 * len(ATOMS)
+    assert run.series("energy")[500:].mean() == pytest.approx(share, rel=0.03)
+    assert run.series("kinetic")[500:].mean() == pytest.approx(share, rel=0.03)
+
+
+def test_friction_decides_how_fast_heat_comes_back(tmp_path: Path) -> None:
+    """Cold atoms without forces warm up as 1 − exp(−2 γ t)."""
+    job = Dynamics(ATOMS, temperature=300.0, steps=250, interval=250, friction=2.0)
+    warmed = []
+    for seed in range(300):
+        motion = begin(Dynamics(ATOMS, seed=seed))
+        motion.velocities[:] = 0.0
+        step = Langevin.build(motion.masses, 1.0, 300.0, job.friction / 1000.0)
+        for _ in range(job.steps):
+            step.drift(motion.positions, motion.velocities, np.zeros((8, 3)), motion.random)
+        warmed.append(temperature(kinetic_energy(motion.velocities, motion.masses), 24))
+    assert np.mean(warmed) == pytest.approx(300.0 * (1.0 - np.exp(-2.0 * 2.0 * 0.25)), rel=0.04)
+
+
+def test_without_a_thermostat_the_energy_stays(tmp_path: Path) -> None:
+    def wander(timestep: float) -> float:
+        job = Dynamics(ATOMS, "nve", timestep=timestep, steps=int(2000 / timestep), interval=1, seed=2)
+        ending, run = simulate(job, wells(), tmp_path)
+        assert ending.status == OK
+        total = run.series("energy") + run.series("kinetic")
+        return float(total.std())
+
+    coarse, fine = wander(2.0), wander(1.0)
+    assert fine < 1e-2
+    assert coarse / fine == pytest.approx(4.0, rel=0.15), "the error of velocity Verlet falls with the square"
+
+
+def test_free_runs_start_without_drift_and_rotation() -> None:
+    motion = begin(Dynamics(ATOMS, "nve", seed=5))
+    momentum = motion.masses @ motion.velocities
+    turning = (motion.masses[:, None] * np.cross(motion.positions, motion.velocities)).sum(axis=0)
+    assert np.abs(momentum).max() < 1e-12
+    assert np.abs(turning).max() < 1e-12
+    assert motion.freedom == 3 * 8 - 6
+
+
+def test_a_line_of_atoms_has_no_rotation_about_itself() -> None:
+    positions, masses = np.array([[0.0, 0, 0], [0, 0, 1.1]]), np.array([14.0, 14.0])
+    velocities = without_drift(np.random.default_rng(0).normal(size=(2, 3)), masses)
+    left = without_rotation(positions, velocities, masses)
+    assert np.isfinite(left).all()
+    assert np.abs(left[:, :2]).max() < 1e-12
+    assert begin(Dynamics(Structure.build([7, 7], positions), "nve")).freedom == 1
+
+
+def test_velocities_have_the_temperature_asked_for() -> None:
+    masses = standard_masses(np.array([1, 6, 79] * 4000))
+    velocities = thermal_velocities(masses, 250.0, np.random.default_rng(0))
+    assert temperature(kinetic_energy(velocities, masses), 36_000) == pytest.approx(250.0, rel=0.02)
+
+
+def test_the_barostat_gives_an_ideal_gas_its_volume() -> None:
+    """The mean volume of N free atoms at constant pressure is (N + 1) kT / p."""
+    expected = 9.0 * BOLTZMANN * 300.0 / (20.0 * BAR)
+    barostat, random = Barostat(300.0, 20.0 * BAR, np.arange(8), 0.1 * expected), np.random.default_rng(3)
+    positions, cell, volumes = 4.0 * CUBE, expected ** (1.0 / 3.0) * np.eye(3), []
+    for _ in range(40_000):
+        moved, other = barostat.scaled(positions, cell, random)
+        if barostat.accepts((0.0, 0.0), (np.linalg.det(cell), np.linalg.det(other)), random):
+            positions, cell = moved, other
+        volumes.append(np.linalg.det(cell))
+    assert np.mean(volumes) == pytest.approx(expected, rel=0.04)
+    assert np.std(volumes) == pytest.approx(expected / 3.0, rel=0.1), "the spread is <V> / sqrt(N + 1)"
+
+
+def test_molecules_keep_their_shape_when_the_volume_changes(tmp_path: Path) -> None:
+    pair = np.array([[0.0, 0, 0], [1.1, 0, 0]])
+    centres = [np.array([x, y, 5.0]) for x in (2.0, 9.7) for y in (2.0, 6.0)]  # the bond of two crosses the wall
+    box = Structure.build([7, 7] * 4, np.concatenate([(pair + c) % 10.0 for c in centres]), 10.0 * np.eye(3), "TTT")
+    job = Dynamics(box, "npt", temperature=1e-3, steps=200, interval=10, volume_interval=1, pressure=1e4)
+    _, run = simulate(job, nothing, tmp_path)
+    assert run.series("volume")[-1] < 0.95 * run.series("volume")[0]
+    last = list(run.chunks())[-1].positions[-1]
+    assert np.linalg.norm(last[0::2] - last[1::2], axis=1) == pytest.approx(1.1, abs=5e-3)
+
+
+class Kept(Recorder):
+    """Saves every ten frames, however few bytes these are."""
+
+    def add(self, positions: Floats, row: Sequence[float]) -> bool:
+        return super().add(positions, row) or self.waiting % 10 == 0
+
+
+@pytest.mark.parametrize("ensemble", ["nve", "nvt", "npt"])
+def test_an_interrupted_run_goes_on_to_the_same_trajectory(
+    tmp_path: Path, ensemble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MOST_BLOCKS", 16)
+    start = Structure.build([6, 8] * 4, CUBE, 7.0 * np.eye(3), "TTT") if ensemble == "npt" else ATOMS
+    job = Dynamics(start, ensemble, steps=300, interval=3, seed=4, watch=(Watch("distance", (0, 1)),), until_error=1e-9)
+    simulate(job, wells(), tmp_path)
+    whole = Trajectory(tmp_path / "run.h5")
+
+    path = tmp_path / "again.h5"
+    for patience in (77, 140, 10_000):
+        calls = 0
+
+        def answer(structures: Sequence[Structure], most: int = patience) -> list[Point]:
+            nonlocal calls
+            calls += 1
+            if calls > most:
+                raise KeyboardInterrupt
+            return wells()(structures)
+
+        try:
+            ending = carry_out(run_dynamics(job, Kept(path, len(start))), answer)
+        except KeyboardInterrupt:
+            continue
+    assert ending.values["frames"] == 101
+    again = Trajectory(path)
+    for name in ("step", "energy", "kinetic", "volume"):
+        assert again.series(name).tolist() == whole.series(name).tolist()
+    assert np.array_equal(next(again.chunks()).positions, next(whole.chunks()).positions)
+
+
+def test_a_run_stops_when_it_knows_enough(tmp_path: Path) -> None:
+    job = Dynamics(ATOMS, steps=20_000, interval=5, seed=1, watch=(Watch("distance", (0, 1)),), until_error=0.02)
+    ending, run = simulate(job, wells(), tmp_path)
+    assert ending.status == OK
+    assert ending.values["sure_enough"] is True
+    assert 800 <= len(run) < 4001
+
+
+def test_what_is_watched_is_kept_in_few_numbers() -> None:
+    """Blocks have the mean and the standard error of the frames, and a checkpoint does not grow."""
+    job = Dynamics(ATOMS, steps=20_000, interval=1, watch=(Watch("distance", (0, 1)),), until_error=1e-9)
+    random, noise = np.random.default_rng(2), np.zeros(20_001)
+    for i in range(1, len(noise)):
+        noise[i] = 0.98 * noise[i - 1] + 0.01 * random.standard_normal()
+    found, whole = Watching(job), average(3.0 + noise)
+    for value in noise:
+        found.add(np.array([[0.0, 0, 0], [3.0 + value, 0, 0]]))
+    blocks = average(np.array(found.means)[:, 0])
+    assert found.frames == 20_001
+    assert 1024 <= len(found.means) < 2048
+    assert blocks.value == pytest.approx(whole.value, abs=1e-4)
+    assert blocks.stderr == pytest.approx(whole.stderr, rel=0.1)
+    assert sum(np.asarray(value).nbytes for value in found.state().values()) < 2048 * 8 + 100
+
+
+def test_a_run_that_was_killed_when_it_knew_enough_ends_there(tmp_path: Path) -> None:
+    job = Dynamics(ATOMS, steps=1000, interval=1, seed=1, watch=(Watch("distance", (0, 1)),), until_error=10.0)
+    whole, run = simulate(job, wells(), tmp_path)
+    assert whole.values["sure_enough"] is True
+
+    class Killed(Kept):
+        def finish(self, state: Mapping[str, object]) -> str:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "again.h5"
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(run_dynamics(job, Killed(path, len(ATOMS))), wells())
+    ending = carry_out(run_dynamics(job, Kept(path, len(ATOMS))), wells())
+    assert ending.values["frames"] == whole.values["frames"]
+    assert Trajectory(path).series("energy").tolist() == run.series("energy").tolist()
+
+
+def pulled_apart(structures: Sequence[Structure]) -> list[Point]:
+    """A constant push on the last atom."""
+    return [Point(0.0, np.eye(len(s))[:, [-1]] * np.array([0.3, 0.0, 0.0])) for s in structures]
+
+
+def pushed_together(structures: Sequence[Structure]) -> list[Point]:
+    return wells(0.02, np.tile(CUBE[:1], (8, 1)))(structures)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [(pulled_apart, "lost: atom 7"), (pushed_together, "collapsed"), (wells(-200.0), "exploded")]
+)
+def test_a_run_that_goes_wrong_stops_with_the_frame_and_the_reason(tmp_path: Path, answer: Answer, words: str) -> None:
+    ending, run = simulate(Dynamics(ATOMS, steps=5000, interval=5, seed=1), answer, tmp_path)
+    assert ending.status == FAILED
+    assert words in ending.reason
+    assert ending.values["stopped_at_frame"] == len(run) - 1 < 1000
+
+
+def test_a_model_that_stops_answering_ends_the_run_there(tmp_path: Path) -> None:
+    calls = 0
+
+    def tired(structures: Sequence[Structure]) -> list[Point]:
+        nonlocal calls
+        calls += 1
+        return (
+            [Point(np.nan, np.zeros((8, 3)), reason="returned the energy nan")] if calls > 58 else wells()(structures)
+        )
+
+    ending, run = simulate(Dynamics(ATOMS, steps=5000, interval=5), tired, tmp_path)
+    assert ending.reason == "at step 58: returned the energy nan"
+    assert len(run) == 12
