@@ -22,7 +22,7 @@ from assay.compute.protocols.dynamics import run_dynamics
 from assay.data.dataset import Record
 from assay.jobs import Dynamics
 from assay.outcome import OK, Outcome, Point
-from assay.store.trajectory import Recorder, trajectory_path
+from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Structure
 from assay.units import BOLTZMANN
 from molecule_cases import source, survey
@@ -61,7 +61,14 @@ def written(job: Dynamics, recorder: Recorder) -> dict[str, object]:
         if recorder.add(REST + 0.03 * random.standard_normal((7, 3)), (step, 0.0, heat, 0.0)):
             recorder.save({"step": step})
     frames = job.steps + 1
-    counts = {"natoms": 7, "frames": frames, "expected_frames": frames, "freedom": 21, "stopped": ""}
+    counts = {
+        "natoms": 7,
+        "frames": frames,
+        "expected_frames": frames,
+        "freedom": 21,
+        "stopped": "",
+        "stopped_cause": "",
+    }
     return {**counts, "trajectory": recorder.finish({"step": job.steps})}
 
 
@@ -74,7 +81,12 @@ def measured(how: str, frames: int, folder: Path) -> dict[str, float]:
     job = _case(rings, "rings").jobs["run1"]
     assert isinstance(job, Dynamics)
     make = {"simulated": simulated, "written": written}[how]
-    outcome = Outcome("run", OK, make(job, Recorder(trajectory_path(folder, "run"), 7)), folder=folder)
+    outcome = Outcome(
+        "run",
+        OK,
+        make(job, Recorder(trajectory_path(folder, "run"), 7)),
+        frames=Trajectory(trajectory_path(folder, "run")),
+    )
     made = peak()
     for benchmark, kind in ((rings, "rings"), (stability, "stability")):
         seen = benchmark.observe(_case(benchmark, kind), {"run1": outcome})

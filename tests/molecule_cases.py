@@ -12,8 +12,9 @@ from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benc
 from assay.compute.protocols import carry_out, protocol
 from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.data.source import DataSource
+from assay.errors import Cause
 from assay.model import ModelCard
-from assay.outcome import Outcome, Point
+from assay.outcome import Outcome, Point, no_point
 from assay.structure import Floats, Structure
 from assay.survey import Survey
 from assay.units import KCAL
@@ -68,16 +69,18 @@ def outcomes(case: Case, model: Model) -> dict[str, Outcome]:
         return [_point(model, structure) for structure in structures]
 
     endings = {role: carry_out(protocol(job), answer) for role, job in case.jobs.items()}
-    return {role: Outcome("key", e.status, e.values, e.reason) for role, e in endings.items()}
+    return {role: Outcome("key", e.status, e.values, e.reason, cause=e.cause) for role, e in endings.items()}
 
 
 def _point(model: Model, structure: Structure) -> Point:
     try:
         energy, forces = model(structure)
     except ValueError as error:
-        return Point(np.nan, np.full((len(structure), 3), np.nan), reason=f"refused: {error}")
+        return no_point(len(structure), f"refused: {error}")
     finite = np.isfinite(energy) and bool(np.isfinite(forces).all())
-    return Point(energy, forces, reason="" if finite else f"returned the energy {energy}")
+    return (
+        Point(energy, forces) if finite else no_point(len(structure), f"returned the energy {energy}", Cause.NOT_FINITE)
+    )
 
 
 def observe(

@@ -13,7 +13,7 @@ from assay.compute.protocols import carry_out, protocol
 from assay.compute.protocols.dynamics import run_dynamics
 from assay.jobs import Dynamics
 from assay.outcome import Outcome, Point
-from assay.store.trajectory import Recorder, trajectory_path
+from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Floats, Structure
 from molecule_cases import Model, _point
 
@@ -34,7 +34,8 @@ def run_case(case: Case, model: Model, folder: Path) -> dict[str, Outcome]:
             ending = carry_out(run_dynamics(job, Recorder(path, len(job.structure))), answer)
         else:
             ending = carry_out(protocol(job), answer)
-        found[role] = Outcome(key, ending.status, ending.values, ending.reason, folder=folder)
+        frames = Trajectory(trajectory_path(folder, key)) if isinstance(job, Dynamics) else None
+        found[role] = Outcome(key, ending.status, ending.values, ending.reason, cause=ending.cause, frames=frames)
     return found
 
 

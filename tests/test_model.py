@@ -17,7 +17,7 @@ from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
 from assay.api import run
-from assay.compute.worker import build_check
+from assay.compute.probes.contact import require_calculator
 from assay.errors import AssayError
 from assay.model import Model, ModelCard, ModelReference, claims_card
 from assay.models.loading import load_model
@@ -272,12 +272,12 @@ def test_a_module_with_a_syntax_error_is_one_sentence(tmp_path: Path, monkeypatc
 
 def test_a_factory_that_needs_arguments_is_one_sentence(file: Path) -> None:
     with pytest.raises(AssayError, match=r"'potential.py:needs' cannot be built: TypeError.*argument: 'path'"):
-        build_check(load_model(f"{file}:needs"))
+        require_calculator(load_model(f"{file}:needs"))
 
 
 def test_a_factory_that_gives_no_calculator_is_one_sentence(file: Path) -> None:
     with pytest.raises(AssayError, match=r"'potential.py:gives_text' gives a str, not an ASE calculator"):
-        build_check(load_model(f"{file}:gives_text"))
+        require_calculator(load_model(f"{file}:gives_text"))
 
 
 def test_a_factory_whose_own_error_is_clear_is_not_wrapped() -> None:
@@ -285,7 +285,7 @@ def test_a_factory_whose_own_error_is_clear_is_not_wrapped() -> None:
         raise AssayError("the weights are missing; fetch them")
 
     with pytest.raises(AssayError, match=r"^the weights are missing; fetch them$"):
-        build_check(load_model(build))
+        require_calculator(load_model(build))
 
 
 def test_kim_models_without_the_kim_library_say_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,11 @@ from assay.benchmark import Case, Observation, Scope, registered_benchmarks
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Limits, Residual
 from assay.benchmarks.verification.net_force_zero import NetForceZero
+from assay.errors import Cause
 from assay.model import ModelCard
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, pack_points
 from assay.report.document import score_document
-from assay.results import NOT_RUN, BenchmarkResult, ModelResult, read_results
+from assay.results import BenchmarkResult, ModelResult, read_results
 from assay.score import soft_threshold
 from assay.store import Store, codec, open_stores
 from assay.suites import choose_suite, load_suite
@@ -58,11 +59,11 @@ def replace_outcome(store: Store, case: str, status: str, reason: str, values: d
     store.append(Outcome(key_of(store, case), status, values or {}, reason, provenance={"finished": time.time() + 1e6}))
 
 
-def point(reason: str = "", force: float = 0.0) -> dict[str, object]:
+def point(reason: str = "", force: float = 0.0, cause: str = "") -> dict[str, object]:
     """The values of one structure of six atoms."""
     forces = np.zeros((6, 3))
     forces[0, 0] = force
-    return pack_points([Point(-1.0, forces, None, reason, "FFF")], [6])
+    return pack_points([Point(-1.0, forces, None, reason, "FFF", cause)], [6])
 
 
 def test_an_undisturbed_run_is_complete(store: Store) -> None:
@@ -77,13 +78,13 @@ def test_a_missing_outcome_is_not_run_and_never_zero(store: Store) -> None:
     forget(store, {key_of(store, "Cu-cluster")})
     result = only(store)
     missing, other = result.observations
-    assert (missing.status, missing.reason, other.status) == (ERROR, NOT_RUN, OK)
+    assert (missing.status, missing.cause, other.status) == (ERROR, Cause.NOT_RUN, OK)
     assert list(result.case_scores) == [None, 1.0]
     assert (result.score, result.stderr, result.missing) == (None, None, 1)
     assert result.coverage == (1, 2)
     assert result.verdict is not None
     assert (result.verdict.passed, result.verdict.status, result.verdict.grade) == (None, ERROR, None)
-    assert NOT_RUN in result.verdict.comment
+    assert "not run" in result.verdict.comment
 
 
 def test_a_model_with_a_mandatory_check_that_was_not_run_has_not_passed(store: Store) -> None:
@@ -119,7 +120,8 @@ def test_a_failed_case_scores_zero(store: Store) -> None:
 
 
 def test_nonsense_from_the_model_is_a_failure_not_a_refusal(store: Store) -> None:
-    replace_outcome(store, "Cu-TTT", FAILED, "returned the energy nan", point("returned the energy nan"))
+    values = point("words that nobody reads", cause=Cause.NOT_FINITE)
+    replace_outcome(store, "Cu-TTT", FAILED, "words that nobody reads", values)
     verdict = only(store).verdict
     assert verdict is not None
     assert (verdict.passed, verdict.status, verdict.grade) == (False, FAILED, "F")
@@ -212,10 +214,10 @@ def checks() -> list[Check]:
 
 # Everything that a case can end in without a comparison.
 not_compared = st.builds(
-    lambda status, case, detail: Observation(case, status, {}, "why", detail),
+    lambda status, case, cause: Observation(case, status, {}, "why", cause=cause),
     st.sampled_from([FAILED, UNSUPPORTED, ERROR]),
     st.text(max_size=3),
-    st.sampled_from([{}, {"refused": 1}, {"refused": 0}, {"refused": 1, "invalid": True}]),
+    st.sampled_from(["", Cause.REFUSED, Cause.NOT_FINITE, Cause.MALFORMED]),
 )
 each_check = pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.errors import AssayError
+from assay.errors import AssayError, Cause
 from assay.jobs import Data, Job
 from assay.naming import did_you_mean
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
@@ -25,14 +25,18 @@ if TYPE_CHECKING:
 class Case:
     """One question put to the model: the jobs that answer it and the numbers needed to judge the answer.
 
-    `context` is plain data (numbers, text, arrays) and is kept in the store; `unsupported` says why the model is not
-    asked.
+    `context` is plain data (numbers, text, arrays) and is kept in the store. A case without jobs says why in one of
+    three fields: `unsupported` (outside the claims of the model, not counted), `failure` (the model's fault, scores 0)
+    or `lost` (the machine's fault, to be run again); `cause` is one of `Cause`.
     """
 
     id: str
     jobs: Mapping[str, Job]
     context: Data = field(default_factory=dict)
     unsupported: str = ""
+    failure: str = ""
+    lost: str = ""
+    cause: str = Cause.NONE
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,12 @@ class Observation:
     detail: Data = field(default_factory=dict)
     tolerances: Mapping[str, float] = field(default_factory=dict)
     """Thresholds of this case where they differ from the metric's, because the model resolves no better."""
+
+    stderr: Mapping[str, float | None] = field(default_factory=dict)
+    """Standard errors of values that are averages, by name."""
+
+    cause: str = Cause.NONE
+    """Why the case is not `ok`, for programs; `reason` is for people."""
 
 
 @dataclass(frozen=True)
@@ -177,26 +187,17 @@ def with_null(benchmark: Benchmark, case: Case) -> Case:
 
 
 def ended_early(case: Case, outcomes: Mapping[str, Outcome]) -> Observation | None:
-    """What is seen in a case that ends before any number: not asked for, never answered, or spoilt by the machine.
-
-    A case without jobs says why in its context: `lost` for the machine's fault, `failure` for the model's.
-    """
+    """What is seen in a case that ends before any number: not asked for, never answered, or spoilt by the machine."""
     if case.unsupported:
         return Observation(case.id, UNSUPPORTED, reason=case.unsupported)
-    if "lost" in case.context:
-        return Observation(case.id, ERROR, reason=str(case.context["lost"]))
-    if "failure" in case.context:
-        reason = str(case.context["failure"])
-        return Observation(
-            case.id, FAILED, reason=reason, detail={"refused": 1, "invalid": reason.startswith("returned")}
-        )
+    if case.lost:
+        return Observation(case.id, ERROR, reason=case.lost, cause=case.cause or Cause.WORKER_LOST)
+    if case.failure:
+        return Observation(case.id, FAILED, reason=case.failure, cause=case.cause or Cause.REFUSED)
     for outcome in outcomes.values():
-        if outcome.status == ERROR:
-            return Observation(case.id, ERROR, reason=outcome.reason)
-        if outcome.status == UNSUPPORTED:
-            return Observation(case.id, UNSUPPORTED, reason=outcome.reason)
-        if outcome.status == FAILED and "natoms" not in outcome.values:
-            return Observation(case.id, FAILED, reason=outcome.reason, detail={"refused": 1})
+        without_values = outcome.status == FAILED and "natoms" not in outcome.values
+        if outcome.status in (ERROR, UNSUPPORTED) or without_values:
+            return Observation(case.id, outcome.status, reason=outcome.reason, cause=outcome.cause)
     return None
 
 

@@ -1,15 +1,14 @@
-"""What came of a job: one of four statuses, the values, the reason, and where and how they were computed."""
+"""The result of a job: one of four statuses, the values, the reason, and where and how they were computed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.errors import AssayError, ModelFailure
+from assay.errors import AssayError, Cause, ModelFailure
 from assay.jobs import Data
 from assay.structure import Floats
 
@@ -30,15 +29,22 @@ class Point:
     pbc: str = ""
     """Periodic directions of the atoms that the calculator was given, read from them, not from the job."""
 
+    cause: str = Cause.NONE
+
     @property
     def ok(self) -> bool:
         """True when the model answered with finite numbers."""
         return not self.reason
 
 
+def no_point(atoms: int, reason: str, cause: str = Cause.REFUSED) -> Point:
+    """A placeholder for a structure for which the model gave nothing usable."""
+    return Point(float("nan"), np.full((atoms, 3), np.nan), None, reason, cause=cause)
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """The finished job as the store keeps it."""
+    """The finished job as the store keeps it. `cause` is one of `Cause`, empty for an outcome that is `ok`."""
 
     key: str
     status: str
@@ -46,20 +52,19 @@ class Outcome:
     reason: str = ""
     traceback: str = ""
     provenance: Data = field(default_factory=dict)
-    folder: Path | None = field(default=None, compare=False)
-    """The folder of the store that it was read from, where its trajectory lies if it has one."""
+    cause: str = Cause.NONE
+    frames: Trajectory | None = field(default=None, compare=False)
+    """The trajectory of a `Dynamics` job in the results folder from which the outcome was read."""
 
     def as_dict(self) -> dict[str, object]:
         """Plain data for one line of the store."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "folder"}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "frames"}
 
     def trajectory(self) -> Trajectory:
         """The frames of a `Dynamics` job, read from disk piece by piece."""
-        from assay.store.trajectory import Trajectory, trajectory_path
-
-        if self.folder is None:
+        if self.frames is None:
             raise AssayError(f"the trajectory of job '{self.key}' is not in a results folder; run the job again")
-        return Trajectory(trajectory_path(self.folder, self.key))
+        return self.frames
 
     def points(self) -> list[Point]:
         """The results of a `SinglePoints` job, one for each structure."""
@@ -68,13 +73,14 @@ class Outcome:
 
 def pack_points(points: Sequence[Point], counts: Sequence[int]) -> dict[str, object]:
     """Results of many structures as a few arrays, which cost far less to write than many small ones."""
-    reasons = {str(i): point.reason for i, point in enumerate(points) if point.reason}
+    bad = {str(i): point for i, point in enumerate(points) if point.reason}
     packed: dict[str, object] = {
         "natoms": np.array(counts, dtype=np.int64),
         "energy": np.array([p.energy for p in points], dtype=float),
         "forces": np.concatenate([p.forces for p in points]) if points else np.zeros((0, 3)),
         "pbc": [p.pbc for p in points],
-        "reasons": reasons,
+        "reasons": {place: point.reason for place, point in bad.items()},
+        "causes": {place: point.cause for place, point in bad.items()},
     }
     if any(p.stress is not None for p in points):
         packed["stress"] = np.array([np.full(6, np.nan) if p.stress is None else p.stress for p in points])
@@ -84,11 +90,12 @@ def pack_points(points: Sequence[Point], counts: Sequence[int]) -> dict[str, obj
 def _unpack(values: Data) -> Iterator[Point]:
     natoms, energy, forces = (np.asarray(values[key]) for key in ("natoms", "energy", "forces"))
     stress = values.get("stress")
-    reasons, patterns = values.get("reasons", {}), values.get("pbc", [])
-    if not isinstance(reasons, Mapping) or not isinstance(patterns, list):
-        raise ModelFailure("the stored points are damaged")
+    reasons, causes, patterns = values.get("reasons", {}), values.get("causes", {}), values.get("pbc", [])
+    if not isinstance(reasons, Mapping) or not isinstance(causes, Mapping) or not isinstance(patterns, list):
+        raise ModelFailure("the stored points are damaged", Cause.MALFORMED)
     ends = np.cumsum(natoms)
     for i, (end, count) in enumerate(zip(ends, natoms, strict=True)):
         row = None if stress is None else np.asarray(stress)[i]
         known = row if row is not None and bool(np.isfinite(row).all()) else None
-        yield Point(float(energy[i]), forces[end - count : end], known, str(reasons.get(str(i), "")), patterns[i])
+        reason, cause = str(reasons.get(str(i), "")), str(causes.get(str(i), ""))
+        yield Point(float(energy[i]), forces[end - count : end], known, reason, patterns[i], cause)

@@ -8,12 +8,11 @@ from typing import Any
 
 from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation
 from assay.benchmarks.bases.check import Check, Verdict
+from assay.errors import Cause
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.score import combine, mean_score
 from assay.store import Store
 from assay.suites import Suite
-
-NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ def _result(
         observations,
         scores,
         benchmark.verdict(observations) if isinstance(benchmark, Check) else None,
-        sum(1 for o in observations if o.reason == NOT_RUN),
+        sum(1 for o in observations if o.cause == Cause.NOT_RUN),
         _null_score([case for case, _ in rows], scores),
         _data_sets([case for case, _ in rows]),
     )
@@ -152,8 +151,10 @@ def _data_sets(cases: Sequence[Case]) -> list[Mapping[str, str]]:
 def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: dict[str, Outcome]) -> Observation:
     found = {role: outcomes[key] for role, key in keys.items() if key in outcomes}
     if len(found) < len(keys):
-        return Observation(case.id, ERROR, reason=NOT_RUN)
+        return Observation(case.id, ERROR, reason="not run", cause=Cause.NOT_RUN)
     try:
         return benchmark.observe(case, found)
     except Exception as error:  # a bug of ours in one case must not lose the others
-        return Observation(case.id, ERROR, reason=f"observing failed: {type(error).__name__}: {error}")
+        return Observation(
+            case.id, ERROR, reason=f"observing failed: {type(error).__name__}: {error}", cause=Cause.INTERNAL
+        )

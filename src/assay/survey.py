@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.configurations import TOUCHING, boxed, cluster, crystal, radius, symbol
+from assay.errors import Cause
 from assay.jobs import Probe
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.structure import Structure
@@ -37,6 +38,7 @@ class Subject:
     largest_force: float | None = None
     reason: str = ""
     lost: bool = False
+    cause: str = Cause.NONE
 
 
 @dataclass(frozen=True)

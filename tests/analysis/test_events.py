@@ -17,10 +17,12 @@ from assay.analysis.events import (
     STABLE,
     STOPPED,
     Body,
-    Verdict,
-    judge,
+    RunJudgement,
+    judge_run,
 )
 from assay.analysis.heat import EXPLOSION, OVERHEATING
+from assay.analysis.motion import NO_TROUBLE, Trouble
+from assay.errors import Cause
 from assay.structure import Floats, Structure
 
 # ethanol: C C O, then the hydrogens of each
@@ -43,12 +45,14 @@ def run(seed: int = 0) -> tuple[Floats, Floats]:
     return positions, rng.chisquare(FREEDOM, FRAMES) * TARGET / FREEDOM
 
 
-def verdict(positions: Floats, kelvin: Floats, ended: str = "", body: Body = BODY, most: int = 37) -> Verdict:
+def verdict(
+    positions: Floats, kelvin: Floats, ended: Trouble = NO_TROUBLE, body: Body = BODY, most: int = 37
+) -> RunJudgement:
     def chunks() -> Iterator[tuple[Floats, Floats]]:
         for start in range(0, len(positions), most):
             yield positions[start : start + most], kelvin[start : start + most]
 
-    return judge(chunks(), body, TARGET, FRAMES, FREEDOM, ended)
+    return judge_run(chunks(), body, TARGET, FRAMES, FREEDOM, ended)
 
 
 def test_the_bonds_of_ethanol_are_found() -> None:
@@ -58,7 +62,7 @@ def test_the_bonds_of_ethanol_are_found() -> None:
 
 def test_nothing_happens_to_a_thermal_run() -> None:
     for seed in range(10):
-        assert verdict(*run(seed)) == Verdict(STABLE, None, "", 1.0)
+        assert verdict(*run(seed)) == RunJudgement(STABLE, None, "", 1.0)
 
 
 @pytest.mark.parametrize("where", ["positions", "temperature"])
@@ -169,7 +173,7 @@ def test_an_explosion_that_throws_atoms_about_is_an_explosion() -> None:
 def test_the_heat_of_an_explosion_is_part_of_it_unless_it_has_lasted() -> None:
     positions, kelvin = run()
     kelvin[136:140], kelvin[140:] = [1500.0, 3000.0, 6000.0, 9000.0], 2e4
-    assert verdict(positions, kelvin) == Verdict(EXPLOSION, 140, "the temperature is 20000 K", 0.35)
+    assert verdict(positions, kelvin) == RunJudgement(EXPLOSION, 140, "the temperature is 20000 K", 0.35)
     kelvin[100:140] = 9000.0
     assert verdict(positions, kelvin)[:2] == (OVERHEATING, 100)
 
@@ -187,12 +191,12 @@ def test_a_frozen_run_scores_nothing(cold: bool) -> None:
 
 def test_a_run_that_stopped_is_judged_by_its_frames() -> None:
     positions, kelvin = run()
-    found = verdict(positions[:50], kelvin[:50], ended="returned the energy nan")
+    found = verdict(positions[:50], kelvin[:50], ended=Trouble("returned no energy", Cause.MALFORMED))
     assert (found.kind, found.frame, found.score) == (STOPPED, 50, 0.125)
     positions[30:, 8] += [-9.0, 9.0, 0.0]
-    found = verdict(positions[:50], kelvin[:50], ended="lost: atom 8 is 11 Å from every other")
+    found = verdict(positions[:50], kelvin[:50], ended=Trouble("atom 8 left", Cause.ATOM_LOST))
     assert (found.kind, found.frame, found.score) == (HYDROGEN_LOSS, 30, 0.575)
-    assert verdict(positions[:0], kelvin[:0], ended="refused").score == 0.0
+    assert verdict(positions[:0], kelvin[:0], ended=Trouble("refused", Cause.REFUSED)).score == 0.0
 
 
 def test_the_size_of_chunks_does_not_matter() -> None:

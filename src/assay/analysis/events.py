@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.heat import Event, cold, explosions, overheating
-from assay.analysis.motion import bonded_pairs, molecules_of
+from assay.analysis.motion import NO_TROUBLE, Trouble, bonded_pairs, molecules_of
+from assay.errors import Cause
 from assay.structure import Floats, Structure
 
 STABLE, HYDROGEN_LOSS, FROZEN, STOPPED = "stable", "hydrogen loss", "frozen", "stopped"
@@ -38,8 +39,8 @@ IONS = (3, 4, 11, 12, 19, 20, 37, 38, 55, 56)
 """Elements that make no bonds that could break: a salt may dissolve."""
 
 
-class Verdict(NamedTuple):
-    """What became of a run: the kind, the frame where it began (None if nothing did), why, and the score."""
+class RunJudgement(NamedTuple):
+    """How a simulation went: the kind of event, its first frame (None if nothing happened), the reason, the score."""
 
     kind: str
     frame: int | None
@@ -94,9 +95,14 @@ class Body:
         return f"{self.symbols[atom] if self.symbols else 'atom '}{atom}"
 
 
-def judge(
-    frames: Iterable[tuple[Floats, Floats]], body: Body, target: float, expected: int, freedom: int, ended: str = ""
-) -> Verdict:
+def judge_run(
+    frames: Iterable[tuple[Floats, Floats]],
+    body: Body,
+    target: float,
+    expected: int,
+    freedom: int,
+    ended: Trouble = NO_TROUBLE,
+) -> RunJudgement:
     """The verdict on a run.
 
     Args:
@@ -117,15 +123,16 @@ def judge(
     found = [*exploded, *course.events, *overheating(heat, target, freedom, expected, exploded)]
     if found:  # of what happens in the same frame, the published rule is named
         frame, kind, reason = min(found, key=lambda event: event[0])
-        return Verdict(kind, frame, reason, 0.5 * min(frame / expected, 1.0))
+        return RunJudgement(kind, frame, reason, 0.5 * min(frame / expected, 1.0))
     lost = course.first_loss()
-    if ended and not (lost and ended.startswith("lost")):
-        return Verdict(STOPPED, course.seen, ended, 0.5 * min(course.seen / expected, 1.0))
+    if ended.reason and not (lost and ended.cause == Cause.ATOM_LOST):
+        kind = NOT_FINITE if ended.cause == Cause.NOT_FINITE else STOPPED
+        return RunJudgement(kind, course.seen, ended.reason, 0.5 * min(course.seen / expected, 1.0))
     if lost:
-        return Verdict(HYDROGEN_LOSS, lost[0], lost[2], 0.5 + 0.5 * min(lost[0] / expected, 1.0))
+        return RunJudgement(HYDROGEN_LOSS, lost[0], lost[2], 0.5 + 0.5 * min(lost[0] / expected, 1.0))
     if reason := course.stillness(target) or cold(heat, target):
-        return Verdict(FROZEN, 0, reason, 0.0)
-    return Verdict(STABLE, None, "", 1.0)
+        return RunJudgement(FROZEN, 0, reason, 0.0)
+    return RunJudgement(STABLE, None, "", 1.0)
 
 
 @dataclass

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.molecule import BONDED
 from assay.analysis.planes import plane_rmsd
+from assay.errors import Cause
 from assay.jobs import Watch
 from assay.structure import Floats, Structure
 
@@ -80,19 +83,33 @@ def made_whole(structure: Structure, pairs: NDArray[np.int64], vectors: Floats) 
     return positions
 
 
-def trouble(structure: Structure, radii: Floats, kelvin: float, target: float, before: float) -> str:
-    """Why a run cannot go on from this frame; empty if it can.
+class Trouble(NamedTuple):
+    """Why a simulation cannot go on: in words, and as one of `Cause`; both are empty if it can."""
+
+    reason: str
+    cause: str
+
+
+NO_TROUBLE = Trouble("", Cause.NONE)
+
+
+def frame_trouble(structure: Structure, radii: Floats, kelvin: float, target: float, before: float) -> Trouble:
+    """Why a simulation cannot go on from this frame.
 
     `kelvin` is the temperature of the frame, `before` that of the frame before (0 if there is none), `target` what it
     should be.
     """
     if not np.isfinite(structure.positions).all() or not np.isfinite(kelvin):
-        return "not finite: positions or velocities are no numbers any more"
+        return Trouble("positions or velocities are NaN or infinite", Cause.NOT_FINITE)
     if kelvin > target + HOTTER:
-        return f"exploded: the temperature is {kelvin:.0f} K"
+        return Trouble(f"exploded: the temperature is {kelvin:.0f} K", Cause.EXPLODED)
     if before > 0.0 and kelvin > max(LEAP * before, 3.0 * target):
-        return f"exploded: the temperature leaps from {before:.0f} K to {kelvin:.0f} K"
-    return _lost(structure) or _collapsed(structure, radii)
+        return Trouble(f"exploded: the temperature jumps from {before:.0f} K to {kelvin:.0f} K", Cause.EXPLODED)
+    if lost := _lost(structure):
+        return Trouble(lost, Cause.ATOM_LOST)
+    if collapsed := _collapsed(structure, radii):
+        return Trouble(collapsed, Cause.COLLAPSED)
+    return NO_TROUBLE
 
 
 def _lost(structure: Structure) -> str:
@@ -103,7 +120,7 @@ def _lost(structure: Structure) -> str:
         return ""
     nearest = cKDTree(structure.positions).query(structure.positions, 2)[0][:, 1]
     atom = int(np.argmax(nearest))
-    return f"lost: atom {atom} is {nearest[atom]:.0f} Å from every other" if nearest[atom] > LONELY else ""
+    return f"atom {atom} left: it is {nearest[atom]:.0f} Å from every other" if nearest[atom] > LONELY else ""
 
 
 def _collapsed(structure: Structure, radii: Floats) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from assay.compute.cost import Pace, steady, time_limit
 from assay.compute.executors.local import DIED, HUNG, Bundle, Executor, Finished, Keyed
 from assay.compute.progress import lookout
+from assay.errors import Cause
 from assay.jobs import Dynamics, Job, SinglePoints, job_key, structures_of
 from assay.model import Model
 from assay.outcome import ERROR, Outcome
@@ -195,7 +196,9 @@ class Runner:
         return again
 
     def _record_loss(self, key: str, reason: str) -> None:
-        outcome = Outcome(key, ERROR, reason=reason, provenance={"engine": "ase", "finished": time.time()})
+        outcome = Outcome(
+            key, ERROR, reason=reason, provenance={"engine": "ase", "finished": time.time()}, cause=Cause.WORKER_LOST
+        )
         self.store.append(outcome)
 
 

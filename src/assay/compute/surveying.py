@@ -13,7 +13,7 @@ import numpy as np
 from assay.compute.cost import steady
 from assay.compute.runner import Runner
 from assay.configurations import boxed, cluster, crystal, dimer, symbol
-from assay.errors import AssayError
+from assay.errors import INVALID, AssayError, Cause
 from assay.jobs import Data, Probe, SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard, claims_card
 from assay.outcome import ERROR, OK, Outcome
@@ -55,8 +55,8 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
     outcome = runner.known.get(runner.key(job))
     if outcome is None or outcome.status != OK:
         reason = outcome.reason if outcome is not None else runner.gave_up
-        if "cannot be built" in reason or "not an ASE calculator" in reason:
-            raise AssayError(reason.removeprefix("AssayError: "))
+        if outcome is not None and outcome.cause == Cause.NOT_BUILT:
+            raise AssayError(reason)
         return Survey(card, contact_error=reason or "no answer")
     runner.load_seconds = _wall(outcome)
     pace = outcome.values.get("seconds_per_call")
@@ -104,7 +104,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         points = outcome.points()
         calls, seconds = calls + len(points), seconds + _wall(outcome)
         pairs = points[1:]
-        nonsense = next((p.reason for p in points if p.reason.startswith("returned")), "")
+        nonsense = next((p.reason for p in points if p.cause in INVALID), "")
         if nonsense:
             invalid[z] = nonsense
         elif any(p.ok for p in points):
@@ -176,9 +176,9 @@ def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, 
     rows = _rows(outcome) if outcome is not None and outcome.status == OK else []
     factors = [float(row["factor"]) if row["max_force"] is not None else None for row in rows]
     forces = [float(row["max_force"]) for row in rows if row["max_force"] is not None]
-    reason = next(
-        (str(row["reason"]) for row in rows if row["reason"]),
-        "" if rows else outcome.reason if outcome is not None else "not run",
+    reason, cause = next(
+        ((str(row["reason"]), str(row["cause"])) for row in rows if row["reason"]),
+        ("", "") if rows else (outcome.reason, outcome.cause) if outcome is not None else ("not run", Cause.NOT_RUN),
     )
     return Subject(
         label,
@@ -188,6 +188,7 @@ def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, 
         max(forces, default=None),
         reason,
         outcome is None or outcome.status == ERROR,
+        cause,
     )
 
 

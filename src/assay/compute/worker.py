@@ -93,18 +93,6 @@ def _write(engines: Engines, store: Store, outcome: Outcome) -> tuple[str, str]:
     return outcome.key, outcome.status
 
 
-def build_check(model: Model) -> None:
-    """Build the calculator once, so that a factory that cannot work is one clear sentence."""
-    try:
-        calculator = model.build()
-    except AssayError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise AssayError(f"model '{model.name}' cannot be built: {type(error).__name__}: {error}") from error
-    if not hasattr(calculator, "get_potential_energy"):
-        raise AssayError(f"model '{model.name}' gives a {type(calculator).__name__}, not an ASE calculator")
-
-
 @cache
 def _environment() -> Mapping[str, object]:
     from assay import __version__

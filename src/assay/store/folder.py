@@ -6,7 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -14,6 +14,11 @@ from assay.benchmark import Case
 from assay.errors import AssayError
 from assay.outcome import Outcome
 from assay.store import codec
+from assay.store.legacy import case_row, with_causes
+from assay.store.trajectory import Trajectory, trajectory_path
+
+ENDS = ("unsupported", "failure", "lost", "cause")
+"""Fields of a case that was decided before anything was run."""
 
 
 class Stamp(NamedTuple):
@@ -72,12 +77,19 @@ class Store:
         for path in sorted((self.folder / "outcomes").glob("*.jsonl")):
             for number, line in enumerate(path.read_bytes().splitlines(), start=1):
                 try:
-                    outcome = Outcome(**{**codec.loads(line.decode("utf-8")), "folder": self.folder})
+                    outcome = self._outcome(codec.loads(line.decode("utf-8")))
                     if not (isinstance(outcome.key, str) and isinstance(outcome.provenance, Mapping)):
                         raise TypeError("not an outcome")
                     yield outcome
                 except (ValueError, TypeError):
                     self.warnings.append(f"{path.name} line {number} is torn or damaged and was passed over")
+
+    def _outcome(self, line: dict[str, Any]) -> Outcome:
+        """An outcome from its line, with its trajectory if it has one."""
+        outcome = Outcome(**with_causes(line))
+        if not isinstance(outcome.values, Mapping) or "trajectory" not in outcome.values:
+            return outcome
+        return replace(outcome, frames=Trajectory(trajectory_path(self.folder, outcome.key)))
 
     def write_model(self, description: Mapping[str, object]) -> None:
         """Keep what the model claims and what was found out about it."""
@@ -106,7 +118,8 @@ class Store:
         """
         protocol = codec.loads(codec.dumps(dict(settings or {})))
         rows = [
-            {"id": c.id, "keys": keys[c.id], "context": dict(c.context), "unsupported": c.unsupported} for c in cases
+            {"id": c.id, "keys": keys[c.id], "context": dict(c.context), **{k: getattr(c, k) for k in ENDS}}
+            for c in cases
         ]
         path = self._cases_path(benchmark)
         if keep_others and path.is_file():
@@ -128,7 +141,8 @@ class Store:
         path = self._cases_path(benchmark)
         data = _read_table(path)
         try:
-            rows = [(Case(row["id"], {}, row["context"], row["unsupported"]), row["keys"]) for row in data["cases"]]
+            stored = [case_row(row) for row in data["cases"]]
+            rows = [(Case(r["id"], {}, r["context"], **{k: r[k] for k in ENDS}), r["keys"]) for r in stored]
             return Stamp(int(data["version"]), str(data["fingerprint"])), rows
         except (KeyError, TypeError, ValueError) as error:
             raise AssayError(f"'{path}' is damaged ({error!r}); delete it and run the benchmark again") from error

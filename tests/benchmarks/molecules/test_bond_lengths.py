@@ -15,7 +15,7 @@ from assay.data.embedded import defaults
 from assay.data.source import DataSource
 from assay.jobs import Dynamics, Watch
 from assay.outcome import OK, Outcome
-from assay.store.trajectory import Recorder, trajectory_path
+from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Structure
 from molecule_cases import Model, benchmark, source, survey
 from run_cases import HOPELESS, observe_runs, springs
@@ -84,8 +84,10 @@ def frozen_run(folder: Path) -> Outcome:
     recorder = Recorder(trajectory_path(folder, "stuck"), 2)
     for step in range(200):
         recorder.add(REST, (float(step), 0.0, 0.08, 0.0))
-    values = {"natoms": 2, "frames": 200, "expected_frames": 200, "freedom": 6, "stopped": ""}
-    return Outcome("stuck", OK, {**values, "trajectory": recorder.finish({})}, folder=folder)
+    values = {"natoms": 2, "frames": 200, "expected_frames": 200, "freedom": 6, "stopped": "", "stopped_cause": ""}
+    return Outcome(
+        "stuck", OK, {**values, "trajectory": recorder.finish({})}, frames=Trajectory(trajectory_path(folder, "stuck"))
+    )
 
 
 def test_a_frozen_molecule_fails_although_it_deviates_by_nothing(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from assay.data.dataset import Record
 from assay.data.embedded import defaults
 from assay.data.source import DataSource
 from assay.outcome import OK, Outcome
-from assay.store.trajectory import Recorder, trajectory_path
+from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Floats, Structure
 from molecule_cases import Model, benchmark, source, survey
 from run_cases import HOPELESS, observe_runs, scaled, springs
@@ -85,8 +85,13 @@ def test_a_frozen_ring_fails_although_it_is_flat(tmp_path: Path) -> None:
     recorder = Recorder(trajectory_path(tmp_path, "stuck"), 7)
     for step in range(100):
         recorder.add(REST, (float(step), 0.0, 0.27, 0.0))
-    values = {"natoms": 7, "frames": 100, "expected_frames": 100, "freedom": 21, "stopped": ""}
-    run = Outcome("stuck", OK, {**values, "trajectory": recorder.finish({})}, folder=tmp_path)
+    values = {"natoms": 7, "frames": 100, "expected_frames": 100, "freedom": 21, "stopped": "", "stopped_cause": ""}
+    run = Outcome(
+        "stuck",
+        OK,
+        {**values, "trajectory": recorder.finish({})},
+        frames=Trajectory(trajectory_path(tmp_path, "stuck")),
+    )
     found = asked.observe(case, {"run1": run})
     assert found.values["plane_rmsd_mean"] == pytest.approx(0.0, abs=1e-6)
     assert score(found) == pytest.approx(0.0, abs=1e-6)

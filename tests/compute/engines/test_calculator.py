@@ -96,10 +96,10 @@ def test_charge_and_spin_reach_the_calculator_and_do_not_stay_there() -> None:
         ({"energy": 1.0, "forces": np.zeros((3, 3))}, "returned forces of shape (3, 3) for 2 atoms"),
         ({"energy": 1.0, "forces": np.zeros(6)}, "returned forces of shape (6,) for 2 atoms"),
         ({"energy": 1.0, "forces": None}, "returned forces of shape () for 2 atoms"),
-        ({"energy": 1.0, "forces": np.full((2, 3), np.nan)}, "returned forces that are not finite"),
-        ({"energy": 1.0, "forces": [[0, 0, 0], [0, 0, np.inf]]}, "returned forces that are not finite"),
+        ({"energy": 1.0, "forces": np.full((2, 3), np.nan)}, "returned forces that are NaN or infinite"),
+        ({"energy": 1.0, "forces": [[0, 0, 0], [0, 0, np.inf]]}, "returned forces that are NaN or infinite"),
         ({"energy": 1.0, "forces": ZERO, "stress": [1.0]}, "returned a stress of shape (1,), expected six"),
-        ({"energy": 1.0, "forces": ZERO, "stress": np.full(6, np.nan)}, "returned a stress that is not finite"),
+        ({"energy": 1.0, "forces": ZERO, "stress": np.full(6, np.nan)}, "returned a stress that is NaN or infinite"),
     ],
 )
 def test_results_that_are_not_finite_numbers_of_the_right_shape_are_a_failure(

@@ -29,6 +29,7 @@ from assay.compute.protocols.dynamics import begin
 from assay.compute.protocols.integrators import temperature
 from assay.jobs import Dynamics
 from assay.outcome import OK, Outcome
+from assay.store.trajectory import Trajectory, trajectory_path
 from assay.structure import Floats, Structure, from_atoms
 from assay.units import ACCELERATION, BOLTZMANN
 from toys import Toy, model_of
@@ -140,7 +141,10 @@ def simulate(engine: str, potential: Potential, jobs: Sequence[Dynamics]) -> lis
         for outcome in found:
             assert outcome.status == OK, outcome.reason
             assert outcome.provenance.get("batch", {}).get("alone", 0) == 0
-        return [_read(replace(o, folder=Path(folder))) for o in sorted(found, key=lambda o: keys.index(o.key))]
+        return [
+            _read(replace(o, frames=Trajectory(trajectory_path(Path(folder), o.key))))
+            for o in sorted(found, key=lambda o: keys.index(o.key))
+        ]
 
 
 def _read(outcome: Outcome) -> Run:

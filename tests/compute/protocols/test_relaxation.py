@@ -112,7 +112,7 @@ class RunsOutOfMemory(Tires):
     ("model", "reason"),
     [
         (Tires, "after 3 steps: refused: RuntimeError: tired"),
-        (TurnsNan, "after 3 steps: returned forces that are not finite"),
+        (TurnsNan, "after 3 steps: returned forces that are NaN or infinite"),
     ],
 )
 def test_a_model_that_gives_up_on_the_way_has_failed_and_the_way_is_kept(model: type, reason: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from assay.benchmark import Case, Metric, MetricValue, Observation, Scope, mean_metric
 from assay.benchmarks.bases.limits import EPSILON
@@ -25,10 +26,10 @@ def asked(scope: Scope, cases: Iterable[Case]) -> list[Case]:
     """The cases with the precision and noise of the model, or one case that says why none can be asked."""
     survey = scope.survey
     if survey.contact_error:
-        return [Case("contact", {}, {"lost": survey.contact_error})]
-    made = list(cases) or [Case("nothing", {}, {"failure": "the model answered for no element"})]
+        return [Case("contact", {}, lost=survey.contact_error)]
+    made = list(cases) or [Case("nothing", {}, failure="the model answered for no element")]
     limits = {"precision": survey.precision, "noise_energy": survey.noise_energy, "noise_force": survey.noise_force}
-    return [Case(c.id, c.jobs, {**c.context, **limits}, c.unsupported) for c in made[: scope.limit]]
+    return [replace(c, context={**c.context, **limits}) for c in made[: scope.limit]]
 
 
 def usable(survey: Survey) -> list[int]:

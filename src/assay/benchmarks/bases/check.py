@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early, metric_value
 from assay.benchmarks.bases.limits import Refused, Residual
+from assay.errors import INVALID
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.score import grade, mean_score
 from assay.survey import Survey
@@ -62,14 +63,14 @@ class Check(Benchmark):
             "noise_force": survey.noise_force,
         }
         if survey.contact_error:
-            return [Case("contact", {}, {"lost": survey.contact_error, **limits})]
+            return [Case("contact", {}, limits, lost=survey.contact_error)]
         trials = list(self.trials(survey))
         if not trials or (any(t.jobs for t in trials) and not self.optional_feature):
             trials += _without_structures(survey)
         if not trials:
-            trials = [Case("nothing", {}, {"failure": "the model answered for no element"})]
+            trials = [Case("nothing", {}, failure="the model answered for no element")]
         trials = trials[: scope.limit] if scope.limit else trials
-        return [Case(t.id, t.jobs, {**t.context, **limits}, t.unsupported) for t in trials]
+        return [replace(t, context={**t.context, **limits}) for t in trials]
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The worst comparison of the case, in units of its tolerance."""
@@ -79,10 +80,9 @@ class Check(Benchmark):
         try:
             found = list(self.residuals(case, outcomes))
         except Refused as refusal:
-            invalid = not str(refusal).startswith("refused")  # an answer that is NaN or misshapen is not a refusal
-            return Observation(case.id, FAILED, reason=str(refusal), detail={"refused": 1, "invalid": invalid})
+            return Observation(case.id, FAILED, reason=str(refusal), cause=refusal.cause)
         if not found:
-            return Observation(case.id, FAILED, reason="nothing was compared", detail={"refused": 0})
+            return Observation(case.id, FAILED, reason="nothing was compared")
         worst = max(found, key=lambda r: r.ratio)
         detail = {"evaluated": 1, "comparisons": len(found), "worst": _as_dict(worst)}
         if not math.isfinite(worst.ratio):
@@ -100,7 +100,7 @@ class Check(Benchmark):
         lost = [o for o in observations if o.status == ERROR]
         skipped = [o for o in observations if o.status == UNSUPPORTED]
         broken = [o for o in compared if o.status == FAILED or o.values["error_over_tolerance"] > 1.0]
-        broken += [o for o in refused if o.detail.get("invalid")]
+        broken += [o for o in refused if o.cause in INVALID]  # a NaN is not a refusal
         worst = _worst(compared)
         status, passed = _decide(compared, refused, lost, broken)
         return Verdict(
@@ -113,7 +113,7 @@ class Check(Benchmark):
             unit=worst.unit if worst else "",
             tolerance=worst.tolerance if worst else None,
             evaluated=len(compared),
-            refused=sum(1 for o in refused if not o.detail.get("invalid")),
+            refused=sum(1 for o in refused if o.cause not in INVALID),
             skipped=len(skipped),
             comment=_comment(worst, broken, refused, lost, skipped),
             where=worst.where if worst else "",
@@ -135,8 +135,10 @@ def _without_structures(survey: Survey) -> list[Case]:
     for subject in survey.subjects:
         missing = ["cluster"] if subject.cluster_factor is None else []
         missing += survey.periodic_patterns[:1] if subject.crystal_factor is None else []
-        word = "lost" if subject.lost else "failure"
-        found += [Case(f"{subject.label}-{kind}", {}, {word: subject.reason}) for kind in missing]
+        failure, lost = ("", subject.reason) if subject.lost else (subject.reason, "")
+        found += [
+            Case(f"{subject.label}-{kind}", {}, failure=failure, lost=lost, cause=subject.cause) for kind in missing
+        ]
     return found
 
 

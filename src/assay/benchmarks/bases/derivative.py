@@ -42,7 +42,7 @@ def split_ladder(case: Case, outcome: Outcome) -> tuple[Point, Floats, Floats, F
     base = base_point(points)
     bad = next((p for p in points if not p.ok), None)
     if bad is not None:
-        raise Refused(bad.reason)
+        raise Refused(bad.reason, bad.cause)
     steps = np.asarray(case.context["steps"])
     dofs = base.forces.size
     energies = np.array([p.energy for p in points[1:]]).reshape(len(steps), 2, dofs)

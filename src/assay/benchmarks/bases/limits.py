@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
+from assay.errors import Cause
 from assay.jobs import Data
 from assay.outcome import Point
 from assay.structure import Floats
@@ -96,13 +97,17 @@ class Limits:
 
 
 class Refused(Exception):
-    """The model would not compute the structure that a comparison starts from."""
+    """The model gave no usable answer for the structure that a comparison starts from; `cause` says why."""
+
+    def __init__(self, reason: str, cause: str = Cause.REFUSED) -> None:
+        super().__init__(reason)
+        self.cause = cause
 
 
 def base_point(points: Sequence[Point]) -> Point:
     """The point that a comparison starts from; `Refused` when the model would not compute it."""
     if not points[0].ok:
-        raise Refused(points[0].reason)
+        raise Refused(points[0].reason, points[0].cause)
     return points[0]
 
 

@@ -82,7 +82,7 @@ class MoleculeBenchmark(Benchmark):
         """One case for each record; several sets of one kind follow each other."""
         survey = scope.survey
         if survey.contact_error:
-            return [Case("contact", {}, {"lost": survey.contact_error})]
+            return [Case("contact", {}, lost=survey.contact_error)]
         made = list(islice(self._cases(scope.data.read(self.kind, self.use), survey), scope.limit))
         return made or [Case("nothing", {}, unsupported=f"no data of kind '{self.kind}'")]
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.blocks import Average, average
-from assay.analysis.events import NOT_FINITE, STOPPED, Body, Verdict, judge
+from assay.analysis.events import Body, RunJudgement, judge_run
 from assay.analysis.fluctuations import pooled
+from assay.analysis.motion import Trouble
 from assay.benchmark import Metric, MetricValue, Observation, mean_metric
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
@@ -69,14 +70,13 @@ def body_of(structure: Structure) -> dict[str, object]:
     return {**arrays, "symbols": symbols}
 
 
-def verdict_on(body: Data, run: Outcome, target: float = 300.0) -> Verdict:
+def verdict_on(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
     """What became of one run, from `body_of` its start; a run that stopped is judged by the frames that it has."""
     arrays = [np.asarray(body[name]) for name in ("numbers", "radii", "pairs", "offsets", "cell")]
     start = Body(arrays[0], arrays[1], arrays[2].reshape(-1, 2), arrays[3].reshape(-1, 3), arrays[4], body["symbols"])
-    expected, freedom, ended = (run.values[name] for name in ("expected_frames", "freedom", "stopped"))
-    found = judge(_frames(run), start, target, int(expected), int(freedom), str(ended))
-    refused = found.kind == STOPPED and ("nan" in str(ended) or "finite" in str(ended))
-    return found._replace(kind=NOT_FINITE) if refused else found
+    expected, freedom = (int(run.values[name]) for name in ("expected_frames", "freedom"))
+    ended = Trouble(str(run.values["stopped"]), str(run.values["stopped_cause"]))
+    return judge_run(_frames(run), start, target, expected, freedom, ended)
 
 
 def _frames(run: Outcome) -> Iterator[tuple[Floats, Floats]]:

@@ -74,10 +74,10 @@ class EnergyConservation(Benchmark):
         """One case for each system."""
         survey = scope.survey
         if survey.contact_error:
-            return [Case("contact", {}, {"lost": survey.contact_error})]
+            return [Case("contact", {}, lost=survey.contact_error)]
         made = [Case(name, self._jobs(s), {"atoms": len(s)}) for name, s in self._systems(scope)]
         refused = next(iter(survey.refused.values()), "the model answered for no element")
-        return list(islice(made, scope.limit)) or [Case("nothing", {}, {"failure": refused})]
+        return list(islice(made, scope.limit)) or [Case("nothing", {}, failure=refused)]
 
     def _systems(self, scope: Scope) -> list[tuple[str, Structure]]:
         survey = scope.survey

@@ -56,11 +56,11 @@ class InferenceScaling(Benchmark):
         """One ladder."""
         survey = scope.survey
         if survey.contact_error:
-            return [Case("contact", {}, {"lost": survey.contact_error})]
+            return [Case("contact", {}, lost=survey.contact_error)]
         name, sizes = _ladder(survey, self.most_atoms)
         if not sizes:
             refused = next(iter(survey.refused.values()), "the model answered for no element")
-            return [Case("nothing", {}, {"failure": refused})]
+            return [Case("nothing", {}, failure=refused)]
         settings = {"seconds": self.seconds, "repeats": self.repeats}
         calls = len(sizes) * (self.repeats + 1)
         return [Case(name, {PROBE: Probe("scaling", tuple(sizes), settings, calls)})][: scope.limit]

@@ -144,10 +144,10 @@ class Compression(Benchmark):
 
 def _silent(survey: Survey, number: int) -> Iterable[Case]:
     """A case for an element that the model claims and did not answer for."""
-    for word, table in (("lost", survey.lost), ("failure", survey.invalid), ("failure", survey.refused)):
-        if number in table:
-            yield Case(symbol(number), {}, {word: table[number]})
-            return
+    if number in survey.lost:
+        yield Case(symbol(number), {}, lost=survey.lost[number])
+    elif number in survey.invalid or number in survey.refused:
+        yield Case(symbol(number), {}, failure=survey.invalid.get(number) or survey.refused[number])
 
 
 def _lattice(number: int, lattice: str, distance: float) -> Structure:

@@ -94,10 +94,10 @@ class Diatomics(Benchmark):
         """One case and one job for each pair, named by rising atomic number, such as "H-C"."""
         survey = scope.survey
         if survey.contact_error:
-            return [Case("contact", {}, {"lost": survey.contact_error})]
+            return [Case("contact", {}, lost=survey.contact_error)]
         pairs = list(combinations_with_replacement(self._elements(survey), 2))
         if not pairs:
-            return [Case("nothing", {}, {"failure": "the model answered for no element"})]
+            return [Case("nothing", {}, failure="the model answered for no element")]
         box = 0.0 if "FFF" in survey.pbc or not survey.pbc else self.longest + VACUUM
         positions = np.zeros((self.points, 2, 3))
         positions[:, 1, 2] = np.linspace(self.shortest, self.longest, self.points)
@@ -115,7 +115,7 @@ class Diatomics(Benchmark):
         name = "-".join(symbol(z) for z in pair)
         lost = next((survey.lost[z] for z in pair if z in survey.lost), "")
         if lost:
-            return Case(name, {}, {"lost": lost})
+            return Case(name, {}, lost=lost)
         spin = 1 + sum(pair) % 2 if survey.card.spin else None
         charge, pbc, numbers = None if spin is None else 0, (bool(cell.any()),) * 3, np.array(pair, dtype=np.int64)
         structures = tuple(Structure(numbers, place, cell, pbc, charge, spin) for place in places)

@@ -129,7 +129,7 @@ def _pair_case(parts: Parts) -> Case:
 def _copies_case(survey: Survey, gap: float) -> Case:
     found = copies(survey, TIMES, gap)
     if isinstance(found, str):
-        return Case(COPIES, {}, {"failure": found})
+        return Case(COPIES, {}, failure=found)
     name, one, many = found
     context = {"times": [float(TIMES**3)], "gap": gap, "said": f"copies of {name}"}
     return Case(COPIES, {"points": SinglePoints((one, many)), "witness": _witness(one)}, context)

@@ -71,7 +71,7 @@ class Locality(Benchmark):
         closed = molecule_scene(survey, ("TTT", "FFF"), CUBE)
         free = molecule_scene(survey, ("FFF", "TTT"), LARGE_CUBE)
         if isinstance(closed, str) or isinstance(free, str):
-            yield Case("molecule", {}, {"failure": str(closed)})
+            yield Case("molecule", {}, failure=str(closed))
             return
         ghost, hydrogen, far = stand_in(survey, 10), stand_in(survey, 1), placements()
         yield _far_case("ghosts", survey, closed, ghost, list(far.shells))

@@ -22,6 +22,7 @@ from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Residual
 from assay.configurations import boxed, cluster, symbol
+from assay.errors import INVALID
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome
 from assay.structure import Structure
@@ -46,7 +47,7 @@ class SpeciesSupported(Check):
         factors = {s.numbers[0]: s.cluster_factor or 1.0 for s in survey.subjects if len(s.numbers) == 1}
         for number in survey.species:
             if number in survey.lost:
-                yield Case(symbol(number), {}, {"lost": survey.lost[number]})
+                yield Case(symbol(number), {}, lost=survey.lost[number])
                 continue
             bodies = [Structure.build([number], [[0.0, 0.0, 0.0]])]
             for size in self.sizes:
@@ -59,7 +60,7 @@ class SpeciesSupported(Check):
         """Cluster sizes without any answer. No answer for the lone atom, or for no cluster at all, or NaN: failed."""
         points, sizes = outcomes["points"].points(), np.asarray(case.context["sizes"]).tolist()
         answered = {size for size, point in zip(sizes, points, strict=True) if point.ok}
-        invalid = [p.reason for p in points if not p.ok and not p.reason.startswith("refused")]
+        invalid = [p.reason for p in points if p.cause in INVALID]
         missing = sorted(set(sizes) - answered)
         hopeless = invalid or 1 in missing or len(missing) == len(set(sizes)) - 1
         reason = (invalid or [p.reason for p in points if not p.ok] or [""])[0]

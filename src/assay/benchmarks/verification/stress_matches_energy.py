@@ -20,6 +20,7 @@ from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.derivative import judge_derivatives
 from assay.benchmarks.bases.limits import Limits, Refused, Residual, base_point
+from assay.errors import Cause
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome
 from assay.structure import Structure
@@ -54,11 +55,11 @@ class StressMatchesEnergy(Check):
         """The worst of the six components."""
         limits, base = Limits.of(case), base_point(outcomes["base"].points())
         if base.stress is None:
-            raise Refused("returned no stress although it lists stress among its properties")
+            raise Refused("returned no stress although it lists stress among its properties", Cause.MALFORMED)
         points = outcomes["strained"].points()
         bad = next((p for p in points if not p.ok), None)
         if bad is not None:
-            raise Refused(bad.reason)
+            raise Refused(bad.reason, bad.cause)
         steps, volume = np.asarray(case.context["steps"]), float(case.context["volume"])
         energies = np.array([p.energy for p in points]).reshape(len(steps), 2, 6)
         noise = limits.energy_noise(base.energy)

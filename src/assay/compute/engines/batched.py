@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import AseEngine, ended_by
 from assay.compute.engines.pool import Answer, Batches
 from assay.compute.protocols import Asking, Ending
 from assay.jobs import Job
-from assay.outcome import ERROR, Outcome, Point
+from assay.outcome import Outcome, Point
 from assay.structure import Structure
 
 
@@ -51,7 +51,7 @@ class Task:
     def advance(self) -> Outcome | None:
         """Go on with the points that were asked for; the outcome if that was the end."""
         if self.short is not None:
-            return self._outcome(Ending(ERROR, {}, f"out of memory: {self.short}"), self.short)
+            return self._outcome(ended_by(self.short), self.short)
         points, started = [self.points[i] for i in range(len(self.asked))], time.process_time()
         self.points = {}
         try:
@@ -60,7 +60,7 @@ class Task:
         except StopIteration as end:
             return self._outcome(end.value)
         except Exception as error:  # ours: it must not take the other jobs with it
-            return self._outcome(Ending(ERROR, {}, f"{type(error).__name__}: {error}"), error)
+            return self._outcome(ended_by(error), error)
         self.waiting = len(self.asked)
         self.cpu += time.process_time() - started
         return None
@@ -76,7 +76,7 @@ class Task:
             "batch": {**batch, **({"why_alone": self.why_alone} if self.why_alone else {})},
         }
         trace = "".join(traceback.format_exception(error)) if error is not None else ""
-        return Outcome(self.key, ending.status, ending.values, ending.reason, trace, provenance)
+        return Outcome(self.key, ending.status, ending.values, ending.reason, trace, provenance, ending.cause)
 
 
 class BatchedEngine:

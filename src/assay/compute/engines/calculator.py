@@ -18,10 +18,10 @@ import numpy as np
 
 from assay.compute.engines.precision import as_used
 from assay.compute.protocols import Asking, Ending, carry_out, protocol
-from assay.errors import ModelFailure
+from assay.errors import Cause, ModelFailure, ModelNotBuilt
 from assay.jobs import Job, Probe, SinglePoints
 from assay.model import BatchEvaluator, Model
-from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point
+from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, no_point
 from assay.store.trajectory import trajectory_path
 from assay.structure import Floats, Structure
 
@@ -77,14 +77,14 @@ class AseEngine:
 
     def answered(self, structures: Sequence[Structure]) -> tuple[list[int], list[Structure], list[Point]]:
         """The structures that the model answers, with their places in the list and the answers; it must be some."""
-        rows, reason = [], "no structures"
+        rows, last = [], ModelFailure("no structures")
         for i, structure in enumerate(structures):
             try:
                 rows.append((i, structure, self.evaluate(structure)))
             except ModelFailure as failure:
-                reason = str(failure)
+                last = failure
         if not rows:
-            raise ModelFailure(f"none of {len(structures)} structures was answered: {reason}")
+            raise ModelFailure(f"none of {len(structures)} structures was answered: {last}", last.cause)
         return [i for i, _, _ in rows], [s for _, s, _ in rows], [p for _, _, p in rows]
 
     def _note_change(self) -> None:
@@ -106,32 +106,29 @@ class AseEngine:
     def run(self, key: str, job: Job) -> Outcome:
         """One job to its outcome; what the model does wrong never raises."""
         started, cpu = time.time(), time.process_time()
+        trace = ""
         try:
-            status, values, reason, trace = self._dispatch(key, job)
+            ending, trace = self._dispatch(key, job)
         except Unsupported as error:
-            status, values, reason, trace = UNSUPPORTED, {}, str(error), ""
-        except ModelFailure as error:
-            status, values, reason, trace = FAILED, {}, str(error), traceback.format_exc()
-        except MemoryError as error:
-            status, values, reason, trace = ERROR, {}, f"out of memory: {error}", traceback.format_exc()
+            ending = Ending(UNSUPPORTED, {}, str(error))
         except Exception as error:
-            status, values, reason, trace = ERROR, {}, f"{type(error).__name__}: {error}", traceback.format_exc()
+            ending, trace = ended_by(error), traceback.format_exc()
         provenance = {
             "engine": self.name,
             "started": started,
             "finished": time.time(),
             "cpu_seconds": round(time.process_time() - cpu, 6),
         }
-        return Outcome(key, status, values, reason, trace, provenance)
+        return Outcome(key, ending.status, ending.values, ending.reason, trace, provenance, ending.cause)
 
-    def _dispatch(self, key: str, job: Job) -> tuple[str, dict[str, object], str, str]:
+    def _dispatch(self, key: str, job: Job) -> tuple[Ending, str]:
         if isinstance(job, Probe):
             probe = import_module(f"assay.compute.probes.{job.name}")
-            return OK, probe.run(self, job), "", ""
+            return Ending(OK, probe.run(self, job)), ""
         properties = job.properties if isinstance(job, SinglePoints) else ("energy", "forces")
         traces: list[str] = []
         ending = carry_out(self.protocol(key, job), lambda asked: [self._point(s, properties, traces) for s in asked])
-        return *ending, (traces[0] if traces else "")
+        return ending, (traces[0] if traces else "")
 
     def protocol(self, key: str, job: Job) -> Asking[Ending]:
         """The protocol of a job, with the place of its trajectory if there is one."""
@@ -143,12 +140,18 @@ class AseEngine:
             return self.evaluate(structure, properties)
         except ModelFailure as failure:
             traces.append(traceback.format_exc())
-            return no_point(len(structure), str(failure))
+            return no_point(len(structure), str(failure), failure.cause)
 
 
-def no_point(atoms: int, reason: str) -> Point:
-    """The place of a structure for which the model gave nothing usable."""
-    return Point(float("nan"), np.full((atoms, 3), np.nan), None, reason)
+def ended_by(error: Exception) -> Ending:
+    """How a job ends with an exception: failed if the model is to blame, else an error of the machine or of Assay."""
+    if isinstance(error, ModelFailure):
+        return Ending(FAILED, {}, str(error), error.cause)
+    if isinstance(error, MemoryError):
+        return Ending(ERROR, {}, f"out of memory: {error}", Cause.OUT_OF_MEMORY)
+    if isinstance(error, ModelNotBuilt):
+        return Ending(ERROR, {}, str(error), Cause.NOT_BUILT)
+    return Ending(ERROR, {}, f"{type(error).__name__}: {error}", Cause.INTERNAL)
 
 
 def evaluate(
@@ -230,30 +233,30 @@ def _numbers(value: object, what: str) -> Floats:
     try:
         return np.array(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelFailure(f"returned {what} that is not made of numbers: {error}") from error
+        raise ModelFailure(f"returned {what} that is not made of numbers: {error}", Cause.MALFORMED) from error
 
 
 def _energy(results: dict[str, object]) -> float:
     if "energy" not in results:
-        raise ModelFailure("returned no energy")
+        raise ModelFailure("returned no energy", Cause.MALFORMED)
     energy = _numbers(results["energy"], "an energy")
     if energy.size != 1:
-        raise ModelFailure(f"returned an energy of shape {energy.shape}, expected one number")
+        raise ModelFailure(f"returned an energy of shape {energy.shape}, expected one number", Cause.MALFORMED)
     value = float(energy.reshape(-1)[0])
     if value - value != 0.0:  # NaN and infinity, without the cost of a library call
-        raise ModelFailure(f"returned the energy {value}")
+        raise ModelFailure(f"returned the energy {value}", Cause.NOT_FINITE)
     return value
 
 
 def _forces(results: dict[str, object], count: int) -> Floats:
     if "forces" not in results:
-        raise ModelFailure("returned no forces")
+        raise ModelFailure("returned no forces", Cause.MALFORMED)
     # A copy: calculators may hand out a buffer that they fill again at the next call.
     forces = _numbers(results["forces"], "forces")
     if forces.shape != (count, 3):
-        raise ModelFailure(f"returned forces of shape {forces.shape} for {count} atoms")
+        raise ModelFailure(f"returned forces of shape {forces.shape} for {count} atoms", Cause.MALFORMED)
     if not np.isfinite(forces).all():
-        raise ModelFailure("returned forces that are not finite")
+        raise ModelFailure("returned forces that are NaN or infinite", Cause.NOT_FINITE)
     return forces
 
 
@@ -264,7 +267,7 @@ def _stress(stress: object) -> Floats | None:
     if array.shape == (3, 3):
         array = array[[0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]]
     if array.shape != (6,):
-        raise ModelFailure(f"returned a stress of shape {array.shape}, expected six Voigt components")
+        raise ModelFailure(f"returned a stress of shape {array.shape}, expected six Voigt components", Cause.MALFORMED)
     if not np.isfinite(array).all():
-        raise ModelFailure("returned a stress that is not finite")
+        raise ModelFailure("returned a stress that is NaN or infinite", Cause.NOT_FINITE)
     return array

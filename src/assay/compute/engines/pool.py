@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.compute.engines.batch_size import LADDER, Tempo, held_megabytes, peak_megabytes, rung_below
-from assay.compute.engines.calculator import AseEngine, no_point
+from assay.compute.engines.calculator import AseEngine
 from assay.errors import ModelFailure
 from assay.model import BatchEvaluator
-from assay.outcome import Point
+from assay.outcome import Point, no_point
 from assay.structure import Structure
 
 GIVE_UP = 3
@@ -121,7 +121,7 @@ class Batches:
         try:
             return self.single.evaluate(structure)
         except ModelFailure as failure:
-            return no_point(len(structure), str(failure))
+            return no_point(len(structure), str(failure), failure.cause)
         except MemoryError as error:
             return error
 

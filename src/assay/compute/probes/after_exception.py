@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.compute.engines.calculator import AseEngine
-from assay.errors import ModelFailure
+from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.structure import Structure
@@ -76,7 +76,7 @@ def _public(engine: AseEngine) -> Ask:
         except Exception as error:
             raise ModelFailure(f"refused: {type(error).__name__}: {error}") from error
         if forces.shape != (len(structure), 3) or not np.isfinite(forces).all() or not np.isfinite(energy):
-            raise ModelFailure("returned forces that do not belong to this structure")
+            raise ModelFailure("returned forces that do not belong to this structure", Cause.MALFORMED)
         return Point(energy, forces)
 
     return ask

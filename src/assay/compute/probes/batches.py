@@ -6,7 +6,7 @@ import numpy as np
 
 from assay.compute.engines.calculator import AseEngine, Unsupported
 from assay.compute.probes._deviation import worst_deviation
-from assay.errors import ModelFailure
+from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 
@@ -25,7 +25,9 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     except Exception as error:
         raise ModelFailure(f"refused: a batch: {type(error).__name__}: {error}") from error
     if any(len(trial) != len(structures) for trial in trials):
-        raise ModelFailure(f"returned {[len(t) for t in trials]} results for {len(structures)} structures in a batch")
+        raise ModelFailure(
+            f"returned {[len(t) for t in trials]} results for {len(structures)} structures in a batch", Cause.MALFORMED
+        )
     if any(p.forces.shape != (len(s), 3) for trial in trials for p, s in zip(trial, structures, strict=True)):
-        raise ModelFailure("returned forces in a batch that do not fit the number of atoms")
+        raise ModelFailure("returned forces in a batch that do not fit the number of atoms", Cause.MALFORMED)
     return {"indices": indices, **worst_deviation(alone, trials)}

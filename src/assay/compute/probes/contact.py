@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from assay.compute.engines.calculator import AseEngine, has_stress
-from assay.compute.worker import build_check
-from assay.errors import ModelFailure
+from assay.errors import AssayError, ModelFailure, ModelNotBuilt
 from assay.jobs import Probe
+from assay.model import Model
 from assay.structure import Structure
 
 COPIES = 64
@@ -15,7 +15,7 @@ COPIES = 64
 
 def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     """Builds the calculator and tries structures until one is answered; that none is answered is no error here."""
-    build_check(engine.model)
+    require_calculator(engine.model)
     reasons: list[str] = []
     seconds = batched = None
     for structure in probe.structures:
@@ -38,6 +38,18 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
         "seconds_per_batched_call": batched,
         "used": dict(engine.used),
     }
+
+
+def require_calculator(model: Model) -> None:
+    """Build the calculator once; `ModelNotBuilt`, in one sentence, if the factory of the model does not work."""
+    try:
+        calculator = model.build()
+    except AssayError as error:
+        raise ModelNotBuilt(str(error)) from error
+    except (Exception, SystemExit) as error:
+        raise ModelNotBuilt(f"model '{model.name}' cannot be built: {type(error).__name__}: {error}") from error
+    if not hasattr(calculator, "get_potential_energy"):
+        raise ModelNotBuilt(f"model '{model.name}' gives a {type(calculator).__name__}, not an ASE calculator")
 
 
 def _batched_pace(engine: AseEngine, structure: Structure) -> float | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.compute.engines.calculator import AseEngine, Unsupported
 from assay.compute.probes._deviation import worst_deviation
-from assay.errors import ModelFailure
+from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe, SinglePoints
 from assay.models.loading import load_model
 from assay.outcome import OK, Outcome
@@ -25,7 +25,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     indices, structures, here = engine.answered(probe.structures)
     there = _elsewhere(engine, SinglePoints(tuple(structures), alone=True))
     if there.status != OK:
-        raise ModelFailure(f"what is answered in one process is not in another: {there.reason}")
+        raise ModelFailure(f"what is answered in one process is not in another: {there.reason}", Cause(there.cause))
     return {"indices": indices, **worst_deviation(here, [there.points()])}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compute.engines.calculator import AseEngine
-from assay.errors import ModelFailure
+from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
 from assay.structure import Structure
 
@@ -27,10 +27,11 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
 
 def _search(engine: AseEngine, structure: Structure) -> dict[str, object]:
     tried: dict[int, float] = {}
-    reason, power = "", 0
+    reason, cause, power = "", Cause.NONE, 0
     while power not in tried and len(tried) < TRIES:
-        force, why = _largest_force(engine, structure, STEP**power)
-        reason = why or reason
+        force, failure = _largest_force(engine, structure, STEP**power)
+        if failure is not None:
+            reason, cause = str(failure), failure.cause
         tried[power] = force
         if SIZEABLE <= force <= ABSURD:
             break
@@ -41,16 +42,17 @@ def _search(engine: AseEngine, structure: Structure) -> dict[str, object]:
         "factor": STEP**best,
         "max_force": tried[best] if found else None,
         "reason": "" if found else reason,
+        "cause": Cause.NONE if found else cause,
         "tries": len(tried),
     }
 
 
-def _largest_force(engine: AseEngine, structure: Structure, factor: float) -> tuple[float, str]:
-    """Largest force component (eV/Å) of the scaled structure; infinite, with the reason, where the model refuses it."""
+def _largest_force(engine: AseEngine, structure: Structure, factor: float) -> tuple[float, ModelFailure | None]:
+    """Largest force component (eV/Å) of the scaled structure; infinite, with the failure, where there is no answer."""
     try:
-        return float(np.abs(engine.evaluate(structure.transformed(factor * np.eye(3))).forces).max()), ""
+        return float(np.abs(engine.evaluate(structure.transformed(factor * np.eye(3))).forces).max()), None
     except ModelFailure as failure:
-        return float("inf"), str(failure)
+        return float("inf"), failure
 
 
 def _worth(force: float) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from assay.errors import AssayError
+from assay.errors import AssayError, Cause
 from assay.jobs import Band, Dynamics, Job, Relaxation, SinglePoints
 from assay.outcome import Point
 from assay.structure import Structure
@@ -22,11 +22,12 @@ Asking = Generator[list[Structure], list[Point], Result]
 
 
 class Ending(NamedTuple):
-    """How a job ended: `ok` or `failed`, the values, and the reason if it failed."""
+    """How a job ended: the status, the values, and the reason and cause if it is not `ok`."""
 
     status: str
     values: dict[str, object]
     reason: str = ""
+    cause: str = Cause.NONE
 
 
 def protocol(job: Job, trajectory: Path | None = None) -> Asking[Ending]:

@@ -11,7 +11,7 @@ from assay.compute.protocols import Asking, Ending, side_by_side
 from assay.compute.protocols.band_path import aligned, band_forces, gaps, interpolated
 from assay.compute.protocols.minimisers import largest_norm, make_minimiser
 from assay.compute.protocols.relaxation import Descent, after, descend, exploded
-from assay.errors import AssayError
+from assay.errors import AssayError, Cause
 from assay.jobs import Band, Relaxation
 from assay.outcome import FAILED, OK
 from assay.structure import Floats, Structure
@@ -30,6 +30,7 @@ class Stretch:
     steps: int
     converged: bool = False
     reason: str = ""
+    cause: str = Cause.NONE
 
     def values(self, ends: Sequence[Descent]) -> dict[str, object]:
         """What is kept of the band."""
@@ -57,9 +58,9 @@ def run_band(job: Band) -> Asking[Ending]:
     ends = yield from side_by_side([descend(end, _relaxed(job, end)) for end in (job.start, job.end)])
     for name, end in zip(("start", "end"), ends, strict=True):
         if end.reason:
-            return Ending(FAILED, {}, f"the {name} of the band, {end.reason}")
+            return Ending(FAILED, {}, f"the {name} of the band, {end.reason}", end.cause)
     stretch = yield from _pull(job, ends)
-    return Ending(FAILED if stretch.reason else OK, stretch.values(ends), stretch.reason)
+    return Ending(FAILED if stretch.reason else OK, stretch.values(ends), stretch.reason, stretch.cause)
 
 
 def _require_same_atoms(job: Band) -> None:
@@ -109,15 +110,16 @@ def _pull(job: Band, ends: Sequence[Descent]) -> Asking[Stretch]:
     for steps in range(job.steps + 1):
         path = aligned(path) if free else path
         points = yield [frame.moved(image) for image in path[1:-1]]
-        if refused := next((point.reason for point in points if not point.ok), ""):
-            return replace(band, reason=after(steps, refused))
+        if refused := next((point for point in points if not point.ok), None):
+            return replace(band, reason=after(steps, refused.reason), cause=refused.cause)
         energies = np.array([ends[0].energies[-1], *(point.energy for point in points), ends[1].energies[-1]])
         known = gaps(path, frame), energies, np.array([point.forces for point in points]), job.spring
         climbing = climbing or largest_norm(band_forces(*known, False)) < max(job.climb_below, job.force_limit)
         pull = band_forces(*known, climbing)
         largest = largest_norm(pull)
         trouble = after(steps, exploded(path - start, known[2]))
-        band = Stretch(path, energies, largest, steps, climbing and largest < job.force_limit, trouble)
+        cause = Cause.EXPLODED if trouble else Cause.NONE
+        band = Stretch(path, energies, largest, steps, climbing and largest < job.force_limit, trouble, cause)
         if band.converged or trouble:
             break
         path = np.concatenate([path[:1], minimiser.step(path[1:-1], pull), path[-1:]])

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.analysis.motion import bonded_pairs, made_whole, molecules_of, trouble
+from assay.analysis.motion import NO_TROUBLE, Trouble, bonded_pairs, frame_trouble, made_whole, molecules_of
 from assay.compute.protocols import Asking, Ending
 from assay.compute.protocols.integrators import (
     Barostat,
@@ -150,7 +150,7 @@ def run_dynamics(job: Dynamics, notes: Notes) -> Asking[Ending]:
     else:
         (point,) = yield [motion.structure]
         if not point.ok:
-            return Ending(FAILED, {}, point.reason)
+            return Ending(FAILED, {}, point.reason, point.cause)
         motion.take(point)
         course.frame()
     integrator = Langevin.build(
@@ -161,7 +161,7 @@ def run_dynamics(job: Dynamics, notes: Notes) -> Asking[Ending]:
         motion.step += 1
         (point,) = yield [motion.structure]
         if not point.ok:
-            course.stop(point.reason)
+            course.trouble = Trouble(point.reason, point.cause)
             break
         motion.take(point)
         integrator.kick(motion.velocities, motion.forces)
@@ -191,7 +191,7 @@ class Course:
     notes: Notes
     motion: Motion
     frames: int = 0
-    reason: str = ""
+    trouble: Trouble = NO_TROUBLE
     sure: bool = False
     _before: float = 0.0
 
@@ -203,7 +203,7 @@ class Course:
     @property
     def over(self) -> bool:
         """True when the run has gone wrong, or is sure enough."""
-        return bool(self.reason) or self.sure
+        return bool(self.trouble.reason) or self.sure
 
     def frame(self) -> None:
         """Keep a frame and see whether the run can go on from it."""
@@ -211,31 +211,28 @@ class Course:
         self.frames += 1
         due = self.notes.add(self.motion.positions, row)
         kelvin = temperature(row[2], self.motion.freedom)
-        self.reason = trouble(self.motion.structure, self.radii, kelvin, self.job.temperature, self._before)
+        self.trouble = frame_trouble(self.motion.structure, self.radii, kelvin, self.job.temperature, self._before)
         self._before = kelvin
         self.watching.add(self.motion.positions)
         self.sure = self.watching.sure
-        if due and not self.reason:
+        if due and not self.trouble.reason:
             self.notes.save(self.state())
 
     def state(self) -> dict[str, Any]:
         """The state of the motion, and what has been seen of it."""
-        seen = {"before": self._before.hex(), "reason": self.reason}
+        seen = {"before": self._before.hex(), "reason": self.trouble.reason, "cause": self.trouble.cause}
         return {**self.motion.state(), **self.watching.state(), **seen}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         """Know again what an earlier process had seen."""
-        self._before, self.reason = float.fromhex(saved["before"]), str(saved["reason"])
+        self._before = float.fromhex(saved["before"])
+        self.trouble = Trouble(str(saved["reason"]), str(saved.get("cause", "")))
         self.watching.recall(saved)
         self.sure = self.watching.sure  # it may have been killed after it knew enough and before it said so
 
-    def stop(self, reason: str) -> None:
-        """The model gave nothing usable for a step."""
-        self.reason = reason
-
     def end(self) -> Ending:
         """What is kept of the run beside its trajectory."""
-        name = self.notes.finish(self.state())
+        name, (reason, cause) = self.notes.finish(self.state()), self.trouble
         values = {
             "natoms": len(self.motion.masses),
             "trajectory": name,
@@ -243,9 +240,11 @@ class Course:
             "steps": self.motion.step,
             "expected_frames": self.job.steps // self.job.interval + 1,
             "freedom": self.motion.freedom,
-            "stopped": self.reason,
-            "stopped_at_frame": self.frames - 1 if self.reason else None,
+            "stopped": reason,
+            "stopped_cause": cause,
+            "stopped_at_frame": self.frames - 1 if reason else None,
             "sure_enough": self.sure,
         }
-        reason = f"at step {self.motion.step}: {self.reason}" if self.reason else ""
-        return Ending(FAILED if self.reason else OK, values, reason)
+        if not reason:
+            return Ending(OK, values)
+        return Ending(FAILED, values, f"at step {self.motion.step}: {reason}", cause)

@@ -15,7 +15,9 @@ from assay.structure import Structure
 def null_outcome(job: Job) -> Outcome:
     """The outcome of a job for a model of zero energy and zero forces: what a score must beat to mean anything."""
     ending = carry_out(protocol(job), _zeros)
-    return Outcome("null", ending.status, ending.values, ending.reason, provenance={"engine": "null"})
+    return Outcome(
+        "null", ending.status, ending.values, ending.reason, provenance={"engine": "null"}, cause=ending.cause
+    )
 
 
 def _zeros(structures: Sequence[Structure]) -> list[Point]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.compute.protocols import Asking, Ending
 from assay.compute.protocols.minimisers import largest_norm, make_minimiser
+from assay.errors import Cause
 from assay.jobs import Relaxation
 from assay.outcome import FAILED, OK, Point
 from assay.structure import Floats, Structure
@@ -29,6 +30,7 @@ class Descent:
     energies: Sequence[float]
     converged: bool = False
     reason: str = ""
+    cause: str = Cause.NONE
 
     @property
     def values(self) -> dict[str, object]:
@@ -51,7 +53,7 @@ class Descent:
 def run_relaxation(job: Relaxation) -> Asking[Ending]:
     """The minimisation of one structure. That it did not converge is for the benchmark to judge, not a failure here."""
     descent = yield from descend(job.structure, job)
-    return Ending(FAILED if descent.reason else OK, descent.values, descent.reason)
+    return Ending(FAILED if descent.reason else OK, descent.values, descent.reason, descent.cause)
 
 
 def descend(structure: Structure, job: Relaxation) -> Asking[Descent]:
@@ -61,13 +63,13 @@ def descend(structure: Structure, job: Relaxation) -> Asking[Descent]:
     while True:
         (point,) = yield [here]
         if not point.ok:
-            return Descent(structure, answer, energies, reason=after(len(energies), point.reason))
+            return Descent(structure, answer, energies, reason=after(len(energies), point.reason), cause=point.cause)
         structure, answer = here, point
         energies.append(point.energy)
         if largest_norm(point.forces) < job.force_limit:
             return Descent(here, point, energies, converged=True)
         if trouble := exploded(here.positions - job.structure.positions, point.forces):
-            return Descent(here, point, energies, reason=after(len(energies) - 1, trouble))
+            return Descent(here, point, energies, reason=after(len(energies) - 1, trouble), cause=Cause.EXPLODED)
         if len(energies) > job.steps:
             return Descent(here, point, energies)
         moved = minimiser.step(here.positions, point.forces)
