@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from ase import Atoms
 
-from assay.benchmark import Scope
+from assay.benchmark import Scope, planned_cases
 from assay.benchmarks.physicality.diatomics import Diatomics
 from assay.compute.executors.local import open_executor
 from assay.compute.runner import Runner
@@ -56,7 +56,7 @@ def jobs_of(model: Model, pairs: int) -> list[SinglePoints]:
     """The jobs of the benchmark for evenly chosen pairs of the model's elements."""
     elements = model.card.elements or ()
     survey = Survey(model.card, answered=elements, pbc=model.card.pbc or ("FFF",))
-    cases = list(Diatomics().cases(Scope(survey)))
+    cases = list(planned_cases(Diatomics(), Scope(survey)))
     places = np.unique(np.linspace(0, len(cases) - 1, min(pairs, len(cases))).round().astype(int))
     return [job for i in places for job in cases[i].jobs.values() if isinstance(job, SinglePoints)]
 

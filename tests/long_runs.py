@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Scope, registered_benchmarks
+from assay.benchmark import Benchmark, Scope, observe_case, planned_cases
+from assay.benchmarks.registry import registered_benchmarks
 from assay.compute.protocols import carry_out
 from assay.compute.protocols.dynamics import run_dynamics
 from assay.data.dataset import Record
@@ -89,14 +90,14 @@ def measured(how: str, frames: int, folder: Path) -> dict[str, float]:
     )
     made = peak()
     for benchmark, kind in ((rings, "rings"), (stability, "stability")):
-        seen = benchmark.observe(_case(benchmark, kind), {"run1": outcome})
+        seen = observe_case(benchmark, _case(benchmark, kind), {"run1": outcome})
         assert seen.status == OK, seen.reason
     assert seen.values["survived"] == 1.0, seen.reason
     return {"frames": len(outcome.trajectory()), "made": made, "judged": peak()}
 
 
 def _case(benchmark: Benchmark, kind: str):  # type: ignore[no-untyped-def]
-    return next(iter(benchmark.cases(Scope(survey(), None, source(kind, Record("pyramids", (BODY,), info=INFO))))))
+    return next(iter(planned_cases(benchmark, Scope(survey(), source(kind, Record("pyramids", (BODY,), info=INFO))))))
 
 
 if __name__ == "__main__":

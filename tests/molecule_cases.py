@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benchmarks
+from assay.benchmark import Benchmark, Case, Observation, Scope, observe_case, planned_cases
+from assay.benchmarks.registry import registered_benchmarks
 from assay.compute.protocols import carry_out, protocol
 from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.data.source import DataSource
@@ -89,8 +90,8 @@ def observe(
     """Every case of a benchmark, answered by a model."""
     asked = benchmark(name, **settings)
     return {
-        case.id: asked.observe(case, outcomes(case, model))
-        for case in asked.cases(Scope(found or survey(), None, data))
+        case.id: observe_case(asked, case, outcomes(case, model))
+        for case in planned_cases(asked, Scope(found or survey(), data))
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Case, Observation
+from assay.benchmark import Benchmark, Case, Observation, observe_case
 from assay.compute.protocols import carry_out, protocol
 from assay.compute.protocols.dynamics import run_dynamics
 from assay.jobs import Dynamics
@@ -41,7 +41,7 @@ def run_case(case: Case, model: Model, folder: Path) -> dict[str, Outcome]:
 
 def observe_runs(benchmark: Benchmark, cases: Sequence[Case], model: Model, folder: Path) -> dict[str, Observation]:
     """Every case of a benchmark, simulated with a model."""
-    return {case.id: benchmark.observe(case, run_case(case, model, folder)) for case in cases}
+    return {case.id: observe_case(benchmark, case, run_case(case, model, folder)) for case in cases}
 
 
 def springs(rest: Floats, stiffness: float = 20.0, pairs: Sequence[tuple[int, int]] | None = None) -> Model:

@@ -21,8 +21,9 @@ from pathlib import Path
 import pytest
 
 from assay.api import Report, check, run
-from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benchmarks
+from assay.benchmark import Benchmark, Case, Observation, Scope
 from assay.benchmarks.bases.check import Check
+from assay.benchmarks.registry import registered_benchmarks
 from assay.data.source import DataSource, open_data
 from assay.jobs import job_key
 from assay.model import PERIODIC_PATTERNS, ModelCard

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.api import Report
-from assay.benchmark import Case, Observation, Scope, registered_benchmarks
+from assay.benchmark import Case, Observation, Scope, observe_case, planned_cases
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Limits, Residual
+from assay.benchmarks.registry import registered_benchmarks
 from assay.benchmarks.verification.net_force_zero import NetForceZero
 from assay.errors import Cause
 from assay.model import ModelCard
@@ -237,7 +238,7 @@ def test_a_pass_over_nothing_is_impossible(check: Check, observations: list[Obse
 @each_check
 def test_a_check_that_compares_nothing_has_failed(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(check), "residuals", lambda self, case, outcomes: [])
-    observation = check.observe(Case("c", {}, {}), {})
+    observation = observe_case(check, Case("c", {}, {}), {})
     assert (observation.status, observation.reason) == (FAILED, "nothing was compared")
 
 
@@ -253,10 +254,10 @@ def test_a_check_that_compares_nothing_has_failed(check: Check, monkeypatch: pyt
     ids=["refuses all", "claims nothing", "lost", "no contact"],
 )
 def test_a_model_that_answers_nothing_passes_nothing(check: Check, survey: Survey, status: set[str]) -> None:
-    cases = list(check.cases(Scope(survey)))
+    cases = list(planned_cases(check, Scope(survey)))
     assert cases
     outcomes = Outcome("k", FAILED, {}, "refused: no")
-    observations = [check.observe(case, dict.fromkeys(case.jobs, outcomes)) for case in cases]
+    observations = [observe_case(check, case, dict.fromkeys(case.jobs, outcomes)) for case in cases]
     verdict = check.verdict(observations)
     assert verdict.passed is not True
     assert verdict.status in status

@@ -20,7 +20,7 @@ from ase.calculators.calculator import Calculator, all_changes
 from scipy.spatial.transform import Rotation
 
 from assay import sabotage
-from assay.benchmark import registered_benchmarks
+from assay.benchmarks.registry import registered_benchmarks
 from assay.sabotage import BROKEN, SOUND
 from assay.sound import BOND, Oracle, SoundPotential
 from assay.structure import from_atoms

@@ -20,7 +20,8 @@ from model_tables import model_tables
 from phrases import PHRASES
 from sabotage_matrix import must_catch, short_names
 
-from assay.benchmark import Benchmark, Metric, registered_benchmarks
+from assay.benchmark import Benchmark, Metric
+from assay.benchmarks.registry import registered_benchmarks
 from assay.models import file_schemes, registered
 from assay.sabotage import BROKEN, SOUND
 

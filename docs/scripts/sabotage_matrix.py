@@ -15,7 +15,7 @@ from pathlib import Path
 
 import assay
 from assay.api import Report
-from assay.benchmark import registered_benchmarks
+from assay.benchmarks.registry import registered_benchmarks
 from assay.results import BenchmarkResult
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.sound_data import write_sound_data

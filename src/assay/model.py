@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import AssayError
-from assay.naming import slug
+from assay.naming import digest, slug
 from assay.structure import Floats, Structure
 
 if TYPE_CHECKING:
@@ -120,15 +119,6 @@ def _atomic_numbers(name: str, elements: Collection[Any]) -> tuple[int, ...]:
             raise AssayError(f"the claims of '{name}' name an unknown element in {list(elements)}")
         found.add(int(number))
     return tuple(sorted(found))
-
-
-def digest(*parts: str | bytes) -> str:
-    """A short hash of all parts in order."""
-    total = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        total.update(f"{len(data)}:".encode() + data)
-    return total.hexdigest()[:16]
 
 
 def file_digest(path: Path, model: str) -> str:

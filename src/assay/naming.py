@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 
@@ -21,3 +22,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         tails = {candidate.rpartition(".")[2]: candidate for candidate in candidates}
         close = [tails[tail] for tail in difflib.get_close_matches(name.rpartition(".")[2], tails, n=1, cutoff=0.5)]
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def digest(*parts: str | bytes) -> str:
+    """A short hash of all parts in order."""
+    total = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        total.update(f"{len(data)}:".encode() + data)
+    return total.hexdigest()[:16]

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation
-from assay.benchmarks.bases.check import Check, Verdict
+from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation, Verdict, observe_case
 from assay.errors import Cause
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.score import combine, mean_score
@@ -128,7 +127,7 @@ def _result(
         benchmark.measure(observations),
         observations,
         scores,
-        benchmark.verdict(observations) if isinstance(benchmark, Check) else None,
+        benchmark.verdict(observations),
         sum(1 for o in observations if o.cause == Cause.NOT_RUN),
         _null_score([case for case, _ in rows], scores),
         _data_sets([case for case, _ in rows]),
@@ -153,7 +152,7 @@ def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: d
     if len(found) < len(keys):
         return Observation(case.id, ERROR, reason="not run", cause=Cause.NOT_RUN)
     try:
-        return benchmark.observe(case, found)
+        return observe_case(benchmark, case, found)
     except Exception as error:  # a bug of ours in one case must not lose the others
         return Observation(
             case.id, ERROR, reason=f"observing failed: {type(error).__name__}: {error}", cause=Cause.INTERNAL

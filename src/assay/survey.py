@@ -23,7 +23,10 @@ SAMPLE = ("H", "C", "N", "O", "F", "Na", "Si", "S", "Cl", "Cu", "Ag", "Au")
 """The sample: one or more of every block and bonding type; gaps are filled evenly from what the model has."""
 
 MIXED_SPECIES = 6
-CROWD = 12
+USUAL_FACTORS = (0.75, 1.35)
+"""A model whose factor of spacing lies outside has another length scale than nature, and gets structures in its own."""
+
+LARGE_CLUSTER = 12
 """Atoms in the larger clusters, enough for an atom to have more neighbours than a short list holds."""
 
 
@@ -105,16 +108,16 @@ class Survey:
         for subject in self.subjects:
             if subject.cluster_factor is not None:
                 body = cluster(subject.numbers, subject.cluster_factor, variant=variant)
-                found.append((subject.label, body if self._free else boxed(body)))
+                found.append((subject.label, self.placed(body)))
         return found
 
-    def crowds(self) -> list[tuple[str, Structure]]:
+    def large_clusters(self) -> list[tuple[str, Structure]]:
         """Larger clusters, of the first species and of the mixture, in which atoms have many neighbours."""
         found = []
         for subject in [*self.subjects[:1], *(s for s in self.subjects[1:] if len(s.numbers) > 1)]:
             if subject.cluster_factor is not None:
-                body = cluster(subject.numbers, subject.cluster_factor, CROWD)
-                found.append((subject.label, body if self._free else boxed(body)))
+                body = cluster(subject.numbers, subject.cluster_factor, LARGE_CLUSTER)
+                found.append((subject.label, self.placed(body)))
         return found
 
     def crystals(self, pattern: str = "TTT", variant: int = 0) -> list[tuple[str, Structure]]:
@@ -126,8 +129,13 @@ class Survey:
         ]
 
     @property
-    def _free(self) -> bool:
-        return "FFF" in self.pbc
+    def usable(self) -> list[int]:
+        """Atomic numbers that the model claims and answers for."""
+        return [z for z in self.species if z in self.answered]
+
+    def placed(self, structure: Structure) -> Structure:
+        """A molecule or cluster as it is, or in a periodic box for models that support only periodic systems."""
+        return structure if "FFF" in self.pbc or not self.pbc else boxed(structure)
 
     def describe(self) -> dict[str, object]:
         """Plain data for `model.json`."""

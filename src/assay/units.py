@@ -13,3 +13,6 @@ ACCELERATION = 9.648533212331e-3
 
 BAR = 6.241509074e-7
 """eV/Å³ in one bar."""
+
+GPA = 160.21766208
+"""GPa in one eV/Å³."""

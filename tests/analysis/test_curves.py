@@ -6,28 +6,24 @@ from math import pi, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import constants
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import spearmanr
 
+from assay.analysis.correlation import spearman
 from assay.analysis.curves import (
     bond,
     force_energy_gap,
     inflections,
     inward_drop,
     minima,
-    ranks,
     sides,
     sign_changes,
-    spearman,
     tail_start,
     wavenumber,
 )
 from assay.structure import Floats
 
 GRID = np.linspace(0.18, 6.0, 100)
-few_values = st.lists(st.integers(-5, 5), min_size=3, max_size=40)  # few values, so many ties
 
 
 def morse(depth: float = 4.0, width: float = 2.0, length: float = 1.5) -> tuple[Floats, Floats]:
@@ -48,17 +44,6 @@ def lennard_jones(epsilon: float = 0.4, sigma: float = 2.3) -> tuple[Floats, Flo
 )
 def test_sign_changes_look_past_small_values(values: list[float], count: int) -> None:
     assert sign_changes(np.array(values, dtype=float), 0.01) == count
-
-
-@given(few_values, st.data())
-def test_ranks_and_their_correlation_are_those_of_scipy(first: list[int], data: st.DataObject) -> None:
-    second = data.draw(st.lists(st.integers(-5, 5), min_size=len(first), max_size=len(first)))
-    x, y = np.array(first, dtype=float), np.array(second, dtype=float)
-    np.testing.assert_array_equal(ranks(x), rankdata(x))
-    if len(set(first)) > 1 and len(set(second)) > 1:
-        assert spearman(x, y) == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
-    else:
-        assert spearman(x, y) == 0.0
 
 
 def test_a_morse_curve_has_one_of_everything() -> None:

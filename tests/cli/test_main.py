@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.benchmark import registered_benchmarks
+from assay.benchmarks.registry import registered_benchmarks
 
 BROKEN = Path(__file__).parents[1] / "broken"
 QUICK = ("-j", "0", "-b", "inversion_symmetry")

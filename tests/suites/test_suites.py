@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmark import find_benchmarks, registered_benchmarks
+from assay.benchmarks.registry import find_benchmarks, registered_benchmarks
 from assay.benchmarks.verification.memory_stable import MemoryStable
 from assay.benchmarks.verification.thread_safe import ThreadSafe
 from assay.errors import AssayError

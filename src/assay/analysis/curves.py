@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.analysis.correlation import spearman
 from assay.structure import Floats
 
 FIT_POINTS = 7
@@ -20,6 +21,10 @@ RESOLVED = 0.05
 
 FORCE_SCALE = 1.0
 """Force (eV/Å) that is added to the scale of a relative difference, so that rounding in flat places does not count."""
+
+
+HOLE_DEPTH = 0.1
+"""A fall of the energy (eV) on the way in that is called a hole."""
 
 
 class Bond(NamedTuple):
@@ -46,19 +51,6 @@ def minima(energy: Floats, prominence: float = 0.1) -> int:
 def inflections(distance: Floats, energy: Floats, floor: float = 0.5) -> int:
     """Sign changes of E'' from two rounds of differences on the grid; up to `floor` (eV/Å²) it counts as zero."""
     return sign_changes(np.gradient(np.gradient(energy, distance), distance), floor)
-
-
-def ranks(values: Floats) -> Floats:
-    """The place of each value in rising order, counted from 1; equal values share the mean of their places."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray(np.cumsum(count) - 0.5 * (count - 1.0))[place]
-
-
-def spearman(x: Floats, y: Floats) -> float:
-    """Spearman's rank correlation. Where one of the two never changes there is no order, and the answer is 0."""
-    a, b = (ranks(values) - 0.5 * (len(values) + 1.0) for values in (x, y))
-    size = sqrt(float(a @ a) * float(b @ b))
-    return max(-1.0, min(1.0, float(a @ b) / size)) if size > 0.0 else 0.0
 
 
 def tail_start(energy: Floats, force: Floats, noise: float, zero: float = 1e-10) -> int:
@@ -133,3 +125,24 @@ def wavenumber(stiffness: float, reduced_mass: float) -> float:
     """Harmonic wavenumber (cm⁻¹) of a bond from its curvature (eV/Å²) and reduced mass (u)."""
     electronvolt, dalton, light = 1.602176634e-19, 1.66053906660e-27, 2.99792458e10  # J, kg, cm/s
     return sqrt(stiffness * electronvolt * 1e20 / (reduced_mass * dalton)) / (2.0 * pi * light)
+
+
+def pair_shape(
+    distance: Floats, energy: Floats, force: Floats, noise: float, reach: float, no_force: float
+) -> tuple[dict[str, float], int]:
+    """Metrics of a pair curve that need no measured molecule, and the index of its lowest point.
+
+    `noise` (eV) is that of the energy, `no_force` (eV/Å) counts as zero, and holes are looked for within `reach` (Å).
+    """
+    wall, rise = sides(energy, force, noise)
+    values = {
+        "force_flips": float(sign_changes(force, no_force)),
+        "energy_minima": float(minima(energy)),
+        "energy_inflections": float(inflections(distance, energy)),
+        "spearman_repulsion": (spearman(distance[wall], energy[wall]) or 0.0) if wall.stop > 1 else 1.0,
+        "short_range_hole": float(inward_drop(distance, energy, reach) > HOLE_DEPTH),
+    }
+    if rise.stop - rise.start > 1:
+        values["spearman_attraction"] = spearman(distance[rise], energy[rise]) or 0.0
+    gap = force_energy_gap(distance, energy, force)
+    return values if gap is None else {**values, "force_energy_gap": gap}, rise.start

@@ -50,7 +50,7 @@ class Spread(NamedTuple):
         return {"fluctuation_error": max(usual, 2.0 * self.log_stderr)}
 
     @property
-    def room(self) -> float:
+    def allowed_factor(self) -> float:
         """The factor by which the fluctuation of a sound model may exceed the expected one in a run of this length."""
         return exp(2.0 * self.log_stderr)
 

@@ -41,6 +41,19 @@ def bond_angles(positions: Floats, triples: Indices) -> Floats:
     return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
+def mean_changes(end: Floats, start: Floats, pairs: Indices) -> dict[str, float]:
+    """Mean absolute changes of bond lengths (`bond_change`, Å) and angles (`angle_change`, degrees).
+
+    What a molecule does not have is left out.
+    """
+    triples, changes = angles(pairs), {}
+    if len(pairs):
+        changes["bond_change"] = float(np.abs(bond_lengths(end, pairs) - bond_lengths(start, pairs)).mean())
+    if len(triples):
+        changes["angle_change"] = float(np.abs(bond_angles(end, triples) - bond_angles(start, triples)).mean())
+    return changes
+
+
 def broken_and_made(positions: Floats, pairs: Indices, radii: Floats) -> tuple[Indices, Indices]:
     """Bonds that are gone and bonds that are new.
 

@@ -5,15 +5,12 @@ All are in one unit and in the same order; neither set needs a common zero.
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 
-from assay.analysis.curves import ranks
 from assay.structure import Floats
 
 
-def aligned(predicted: Floats, reference: Floats) -> tuple[Floats, Floats]:
+def relative_to_lowest(predicted: Floats, reference: Floats) -> tuple[Floats, Floats]:
     """Both relative to the structure that is lowest in the reference."""
     lowest = int(np.argmin(reference))
     return predicted - predicted[lowest], reference - reference[lowest]
@@ -38,17 +35,3 @@ def interaction_energy(curve: Floats, distances: Floats, repulsive: bool) -> flo
     """The depth of the well below the largest distance; of a repulsive curve, the height of its highest point."""
     extreme = curve.max() if repulsive else curve.min()
     return float(extreme - curve[int(np.argmax(distances))])
-
-
-def pearson(first: Floats, second: Floats) -> float | None:
-    """Pearson's correlation; None where one of the two never changes, so that there is none."""
-    a, b = first - first.mean(), second - second.mean()
-    size = sqrt(float(a @ a) * float(b @ b))
-    if size <= 1e-12 * max(1.0, float(np.abs(first).max()) * float(np.abs(second).max())):
-        return None
-    return max(-1.0, min(1.0, float(a @ b) / size))
-
-
-def rank_correlation(first: Floats, second: Floats) -> float | None:
-    """Spearman's correlation; None where one of the two never changes."""
-    return pearson(ranks(first), ranks(second))

@@ -41,7 +41,7 @@ def _models() -> list[dict[str, object]]:
 def _benchmarks() -> list[dict[str, object]]:
     import sys
 
-    from assay.benchmark import registered_benchmarks
+    from assay.benchmarks.registry import registered_benchmarks
 
     rows: list[dict[str, object]] = []
     for name, kind in registered_benchmarks().items():

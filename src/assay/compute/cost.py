@@ -31,7 +31,7 @@ CAUTION = 1.5
 """The power of the number of atoms by which a size that was never tried is expected to cost more, at least."""
 
 STEEPEST = 3.0
-PROBE = "pace"
+PROBE = "timing"
 
 
 @dataclass(frozen=True)

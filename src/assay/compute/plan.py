@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from assay.benchmark import Benchmark, Case, Scope, with_null
+from assay.benchmark import Benchmark, Case, Scope, planned_cases, with_null
 from assay.compute.cost import Pace, measure_pace, time_limit
+from assay.compute.protocols.null import null_outcome
 from assay.compute.runner import Runner
 from assay.jobs import Job, structures_of
 from assay.store import Stamp
@@ -77,8 +78,8 @@ def make_plan(
     data: DataSource | None = None,
 ) -> Plan:
     """Make all cases, merge equal jobs, leave out what the store already has, and find out how long the rest takes."""
-    scope = Scope(survey, limit) if data is None else Scope(survey, limit, data)
-    cases = {b.name: [with_null(b, case) for case in b.cases(scope)] for b in benchmarks}
+    scope = Scope(survey) if data is None else Scope(survey, data)
+    cases = {b.name: [_with_null(b, case) for case in planned_cases(b, scope, limit)] for b in benchmarks}
     wanted = [job for group in cases.values() for case in group for job in case.jobs.values()]
     jobs = {runner.key(job): job for job in wanted}
     versions = {b.name: b.version for b in benchmarks}
@@ -89,6 +90,13 @@ def make_plan(
     costs, clock, workers = _costs(cases, missing, runner), runner.clock_seconds(missing), runner.executor.workers
     asked = len(wanted)
     return Plan(cases, versions, settings, jobs, asked, missing, survey, runner.pace, costs, clock, workers)
+
+
+def _with_null(benchmark: Benchmark, case: Case) -> Case:
+    """The case with the result of the null model in its context, where the benchmark asks for that."""
+    if not (benchmark.has_null and case.jobs):
+        return case
+    return with_null(benchmark, case, {role: null_outcome(job) for role, job in case.jobs.items()})
 
 
 def _costs(cases: dict[str, list[Case]], missing: Mapping[str, Job], runner: Runner) -> dict[str, Cost]:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError
+from assay.importing import import_file
 from assay.model import Model, ModelCard, ModelReference, claims_card, digest, file_digest, package_version
 from assay.naming import did_you_mean
 
@@ -55,7 +56,7 @@ def _from_factory(spec: str, device: str | None) -> Model:
     place, _, name = spec.rpartition(":")
     if place.endswith(".py"):
         path = Path(place).expanduser().resolve()
-        module, source = _import_file(path), path.read_bytes()
+        module, source = import_file(path), path.read_bytes()
         reference, shown = ModelReference(f"{path}:{name}", device=device), f"{path.name}:{name}"
     else:
         module, reference, shown = _import_module(place), ModelReference(spec, device=device), spec
@@ -112,29 +113,6 @@ def _imported_versions(source: bytes, place: str) -> list[str]:
     homes = importlib.metadata.packages_distributions()
     found = sorted({distribution for name in names for distribution in homes.get(name, [])})
     return [f"{distribution}=={package_version(distribution)}" for distribution in found]
-
-
-def _import_file(path: Path) -> ModuleType:
-    """Import a Python file that need not be installed; files beside it can be imported by it."""
-    if not path.is_file():
-        raise AssayError(f"there is no file '{path}'; give the path of a Python file, as in file.py:factory")
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
-    name = f"assay_user_{digest(str(path), path.read_bytes())}"  # a file that has changed is another module
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise AssayError(f"'{path}' is not a Python file; give one, as in file.py:factory")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        # Not through Python's compiled copies: they look at the second and the size of a file only.
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise AssayError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
-    return module
 
 
 def _import_module(name: str) -> ModuleType:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from assay.benchmarks.bases.check import Verdict
+from assay.benchmark import Verdict
 from assay.errors import AssayError
 from assay.results import ModelResult
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
-from assay.benchmark import Observation, registered_benchmarks
+from assay.benchmark import Observation
+from assay.benchmarks.registry import registered_benchmarks
 from assay.report.table import MARKS, summary_line
 from assay.results import BenchmarkResult, ModelResult
 

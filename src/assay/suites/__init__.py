@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
-from assay.benchmark import Benchmark, find_benchmarks, registered_benchmarks
+from assay.benchmark import Benchmark
+from assay.benchmarks.registry import find_benchmarks, registered_benchmarks
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 

@@ -10,7 +10,8 @@ from ase import Atoms
 from ase.calculators.calculator import Calculator
 
 from assay.analysis.scaling import growth
-from assay.benchmark import Benchmark, Scope, registered_benchmarks
+from assay.benchmark import Benchmark, Scope, observe_case, planned_cases
+from assay.benchmarks.registry import registered_benchmarks
 from assay.compute.engines.calculator import AseEngine
 from assay.compute.probes.scaling import run
 from assay.errors import ModelFailure
@@ -57,7 +58,7 @@ def engine(kind: type[Calculator]) -> AseEngine:
 
 
 def ladder(**settings: object) -> Probe:
-    (case,) = built(**settings).cases(Scope(survey((1, 8))))
+    (case,) = planned_cases(built(**settings), Scope(survey((1, 8))))
     job = case.jobs["scaling"]
     assert isinstance(job, Probe)
     return job
@@ -78,7 +79,9 @@ def test_two_sizes_are_no_law() -> None:
 
 def test_time_is_measured_and_its_growth_found() -> None:
     values = run(engine(Slow), ladder(seconds=20.0, repeats=2, most_atoms=600))
-    found = built().observe(next(iter(built().cases(Scope(survey((1, 8)))))), {"scaling": Outcome("k", "ok", values)})
+    found = observe_case(
+        built(), next(iter(planned_cases(built(), Scope(survey((1, 8)))))), {"scaling": Outcome("k", "ok", values)}
+    )
     assert values["natoms"].tolist() == [24, 48, 96, 192, 288]
     assert found.values["time_exponent"] == pytest.approx(2.0, abs=0.3)
     assert found.values["largest_system"] == 288
@@ -103,17 +106,17 @@ def test_a_model_that_refuses_everything_fails() -> None:
 def test_speed_is_never_a_score() -> None:
     asked = built()
     assert all(metric.threshold is None for metric in asked.metrics)
-    (case,) = asked.cases(Scope(survey((1, 8))))
+    (case,) = planned_cases(asked, Scope(survey((1, 8))))
     values = {"natoms": np.array([24, 48, 96]), "cpu_seconds": np.array([1.0, 2.0, 4.0]),
               "peak_megabytes": np.array([1.0, 2.0, 4.0])}  # fmt: skip
-    found = asked.observe(case, {"scaling": Outcome("k", "ok", values)})
+    found = observe_case(asked, case, {"scaling": Outcome("k", "ok", values)})
     assert asked.case_score(found) is None
     assert [metric.score for metric in asked.measure([found])] == [None] * len(asked.metrics)
     assert found.values["time_exponent"] == pytest.approx(1.0)
 
 
 def test_every_model_has_a_ladder() -> None:
-    free = built().cases(Scope(survey((1, 8))))
+    free = planned_cases(built(), Scope(survey((1, 8))))
     periodic = Survey(ModelCard("w", elements=(1, 8)), answered=(1, 8), pbc=("FFF", "TTT"))
     copper = Survey(
         ModelCard("Cu", elements=(29,)), answered=(29,), pbc=("TTT",), subjects=(Subject("Cu", (29,), 1.0, 1.0),)
@@ -121,7 +124,9 @@ def test_every_model_has_a_ladder() -> None:
     cluster = Survey(
         ModelCard("Cu", elements=(29,)), answered=(29,), pbc=("FFF",), subjects=(Subject("Cu", (29,), 1.0, None),)
     )
-    found = [next(iter(cases)) for cases in (free, *(built().cases(Scope(s)) for s in (periodic, copper, cluster)))]
+    found = [
+        next(iter(cases)) for cases in (free, *(planned_cases(built(), Scope(s)) for s in (periodic, copper, cluster)))
+    ]
     assert [case.id for case in found] == ["ice, free", "ice", "Cu crystal", "Cu cluster"]
     probes = [case.jobs["scaling"] for case in found]
     sizes = [[len(s) for s in probe.structures] for probe in probes if isinstance(probe, Probe)]

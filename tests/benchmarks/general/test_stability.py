@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.benchmark import Benchmark, Observation, Scope, registered_benchmarks
+from assay.benchmark import Benchmark, Observation, Scope, observe_case, planned_cases
+from assay.benchmarks.registry import registered_benchmarks
 from assay.data.dataset import Record
 from assay.data.embedded import defaults
 from assay.data.source import DataSource
@@ -36,7 +37,7 @@ def data(*records: Record) -> DataSource:
 
 def seen(model: Model, folder: Path, steps: int = 2000) -> Observation:
     asked = built(steps=steps, interval=10)
-    return observe_runs(asked, list(asked.cases(Scope(survey(), None, data()))), model, folder)["springs"]
+    return observe_runs(asked, list(planned_cases(asked, Scope(survey(), data()))), model, folder)["springs"]
 
 
 def score(observation: Observation) -> float:
@@ -94,17 +95,17 @@ def test_a_model_that_stops_answering_gets_what_it_lasted(tmp_path: Path) -> Non
 
 def test_a_model_that_refuses_at_once_fails() -> None:
     asked = built()
-    (case,) = asked.cases(Scope(survey(), None, data()))
-    found = asked.observe(case, {"run1": Outcome("key", "failed", {}, "refused: no")})
+    (case,) = planned_cases(asked, Scope(survey(), data()))
+    found = observe_case(asked, case, {"run1": Outcome("key", "failed", {}, "refused: no")})
     assert found.status == "failed"
     assert asked.case_score(found) == 0.0
 
 
 def test_the_metric_has_the_score_of_the_systems(tmp_path: Path) -> None:
     asked = built(steps=600, interval=10, seeds=2)
-    (case,) = asked.cases(Scope(survey(), None, data()))
+    (case,) = planned_cases(asked, Scope(survey(), data()))
     assert set(case.jobs) == {"run1", "run2"}
-    good = asked.observe(case, run_case(case, SOUND, tmp_path))
+    good = observe_case(asked, case, run_case(case, SOUND, tmp_path))
     bad = replace(good, case="other", values={**good.values, "stability": 0.0, "survived": 0.0})
     metrics = {m.name: m for m in asked.measure([good, bad])}
     assert metrics["stability"].score == metrics["stability"].value == 0.5
@@ -123,16 +124,16 @@ def test_eight_kinds_of_systems_come_with_the_program() -> None:
 
 
 def test_quick_suites_take_the_small_systems_and_free_models_no_solutions() -> None:
-    found = {case.id: case for case in built().cases(Scope(survey((1, 6, 7, 8, 9, 16, 17))))}
+    found = {case.id: case for case in planned_cases(built(), Scope(survey((1, 6, 7, 8, 9, 16, 17))))}
     assert {name for name, case in found.items() if case.unsupported} == {"solvated_peptide", "solvated_peptide_ion"}
-    small = built(most_atoms=40).cases(Scope(survey((1, 6, 7, 8, 9, 16, 17))))
+    small = planned_cases(built(most_atoms=40), Scope(survey((1, 6, 7, 8, 9, 16, 17))))
     assert [case.id for case in small] == ["small_molecule_HCNO", "small_molecule_sulfur", "small_molecule_halogen"]
-    assert len(list(built(most_atoms=2).cases(Scope(survey(), None, data())))) == 1, "yours are always taken"
-    assert [c.id for c in built(most_atoms=2).cases(Scope(survey(), None, embedded_lane(data())))] == ["nothing"]
+    assert len(list(planned_cases(built(most_atoms=2), Scope(survey(), data())))) == 1, "yours are always taken"
+    assert [c.id for c in planned_cases(built(most_atoms=2), Scope(survey(), embedded_lane(data())))] == ["nothing"]
 
 
 def test_a_protocol_is_what_the_job_says() -> None:
-    (case,) = built(steps=100_000, interval=100).cases(Scope(survey(), None, data()))
+    (case,) = planned_cases(built(steps=100_000, interval=100), Scope(survey(), data()))
     job = case.jobs["run1"]
     assert isinstance(job, Dynamics)
     assert (job.ensemble, job.temperature, job.timestep, job.steps, job.interval) == ("nvt", 300.0, 1.0, 100_000, 100)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from assay.api import run
-from assay.benchmark import Case, Scope, with_null
-from assay.benchmarks.bases.records import MoleculeBenchmark
+from assay.benchmark import Case, Scope, observe_case, planned_cases, with_null
+from assay.benchmarks.bases.records import RecordBenchmark
 from assay.compute.protocols.null import null_outcome
 from assay.data.dataset import DataSet, Record
 from assay.data.source import DataSource
@@ -68,7 +68,7 @@ def test_wrong_physics_is_told_from_the_right_one(model: str, folder: Path) -> N
 
 def embedded(name: str) -> list[DataSet]:
     asked = benchmark(name)
-    assert isinstance(asked, MoleculeBenchmark)
+    assert isinstance(asked, RecordBenchmark)
     return DataSource().read(asked.kind, asked.use)
 
 
@@ -112,7 +112,7 @@ def _known(structure, record: Record) -> Point:
 
 def every_case(name: str) -> list[tuple[Case, Record]]:
     records = [record for data in embedded(name) for record in data.records]
-    cases = list(benchmark(name).cases(Scope(EVERYTHING)))
+    cases = list(planned_cases(benchmark(name), Scope(EVERYTHING)))
     assert len(cases) == len(records) > 0
     return list(zip(cases, records, strict=True))
 
@@ -122,7 +122,7 @@ def test_an_oracle_scores_one_on_every_embedded_record(name: str) -> None:
     asked = benchmark(name)
     for case, record in every_case(name):
         assert not case.unsupported, (case.id, case.unsupported)
-        seen = asked.observe(case, {role: oracle(job, record) for role, job in case.jobs.items()})
+        seen = observe_case(asked, case, {role: oracle(job, record) for role, job in case.jobs.items()})
         assert asked.case_score(seen) == 1.0, (case.id, seen.reason, seen.values)
 
 
@@ -130,7 +130,7 @@ def test_an_oracle_scores_one_on_every_embedded_record(name: str) -> None:
 def test_constant_energy_and_no_forces_fail_on_every_embedded_record(name: str) -> None:
     asked = benchmark(name)
     for case, _ in every_case(name)[:6]:
-        seen = asked.observe(case, {role: null_outcome(job) for role, job in case.jobs.items()})
+        seen = observe_case(asked, case, {role: null_outcome(job) for role, job in case.jobs.items()})
         assert seen.status == "failed"
         assert asked.case_score(seen) == 0.0
 
@@ -139,7 +139,7 @@ def test_the_null_model_keeps_what_the_thresholds_give_away() -> None:
     """Weakly bound complexes are within 1 kcal/mol of no interaction at all: a score of 1 there shows nothing."""
     asked = benchmark("noncovalent_interactions")
     for case, record in every_case("noncovalent_interactions"):
-        null = with_null(asked, case).context["null"]
+        null = with_null(asked, case, {role: null_outcome(job) for role, job in case.jobs.items()}).context["null"]
         curve = KCAL * np.array(record.energies)
         depth = abs(curve.min() - curve[-1])
         assert null["values"]["interaction_energy_error"] == pytest.approx(depth)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.benchmark import Observation, Scope
+from assay.benchmark import Observation, Scope, observe_case, planned_cases
 from assay.data.bond_types import BOND_TYPES
 from assay.data.dataset import Record
 from assay.data.embedded import defaults
@@ -33,7 +33,7 @@ def data(**info: object) -> DataSource:
 
 def seen(model: Model, folder: Path, steps: int = 12_000, seeds: int = 1) -> Observation:
     asked = benchmark(NAME, steps=steps, interval=10, seeds=seeds)
-    cases = list(asked.cases(Scope(survey(), None, data())))
+    cases = list(planned_cases(asked, Scope(survey(), data())))
     return observe_runs(asked, cases, model, folder)["pair"]
 
 
@@ -55,7 +55,7 @@ def test_a_sound_bond_has_its_length_and_the_fluctuation_of_its_stiffness(sound:
     assert found.values["bias"] == pytest.approx(0.0, abs=0.005)
     assert found.values["fluctuation_ratio"] == pytest.approx(1.0, abs=0.3)
     assert found.values["mean_deviation"] == pytest.approx(0.8 * found.values["fluctuation"], rel=0.1)
-    assert found.detail["stderr"]["fluctuation_ratio"] > 0.05
+    assert (found.stderr["fluctuation_ratio"] or 0.0) > 0.05
     assert found.detail["histogram"].sum() <= 2001
 
 
@@ -92,8 +92,8 @@ def frozen_run(folder: Path) -> Outcome:
 
 def test_a_frozen_molecule_fails_although_it_deviates_by_nothing(tmp_path: Path) -> None:
     asked = benchmark(NAME)
-    (case,) = asked.cases(Scope(survey(), None, data()))
-    found = asked.observe(case, {"run1": frozen_run(tmp_path)})
+    (case,) = planned_cases(asked, Scope(survey(), data()))
+    found = observe_case(asked, case, {"run1": frozen_run(tmp_path)})
     assert found.values["mean_deviation"] == pytest.approx(0.0, abs=1e-6)
     assert score(found) == pytest.approx(0.0, abs=1e-6)
 
@@ -106,7 +106,7 @@ def test_broken_models_score_next_to_nothing(model: str, tmp_path: Path) -> None
 
 def test_seeds_are_runs_of_their_own_and_their_scatter_is_an_error(tmp_path: Path) -> None:
     asked = benchmark(NAME, steps=1000, interval=10, seeds=3)
-    (case,) = asked.cases(Scope(survey(), None, data()))
+    (case,) = planned_cases(asked, Scope(survey(), data()))
     jobs = list(case.jobs.values())
     assert [job.seed for job in jobs if isinstance(job, Dynamics)] == [0, 1, 2]
     observations = observe_runs(asked, [case], SOUND, tmp_path)
@@ -121,18 +121,18 @@ def test_a_short_run_is_not_held_to_what_it_cannot_know(tmp_path: Path, sound: O
 
 
 def test_the_distance_is_watched_only_if_a_run_may_end_early() -> None:
-    (case,) = benchmark(NAME).cases(Scope(survey(), None, data()))
-    (early,) = benchmark(NAME, until_error=0.001).cases(Scope(survey(), None, data()))
+    (case,) = planned_cases(benchmark(NAME), Scope(survey(), data()))
+    (early,) = planned_cases(benchmark(NAME, until_error=0.001), Scope(survey(), data()))
     jobs = [c.jobs["run1"] for c in (case, early)]
     assert [job.watch for job in jobs if isinstance(job, Dynamics)] == [(), (Watch("distance", (0, 1)),)]
 
 
 def test_a_bond_of_unknown_stiffness_is_not_asked() -> None:
     odd = Record("odd", (replace(Structure.build([6, 8], [[0, 0, 0], [2.0, 0, 0]]), charge=0),), info={"bond": [0, 1]})
-    (case,) = benchmark(NAME).cases(Scope(survey(), None, source("bonds", odd)))
+    (case,) = planned_cases(benchmark(NAME), Scope(survey(), source("bonds", odd)))
     assert "bond_stiffness" in case.unsupported
     known = replace(odd, info={"bond": [0, 1], "bond_stiffness": 10.0})
-    (case,) = benchmark(NAME).cases(Scope(survey(), None, source("bonds", known)))
+    (case,) = planned_cases(benchmark(NAME), Scope(survey(), source("bonds", known)))
     assert case.jobs
     assert case.context["expected"] == pytest.approx(np.sqrt(0.0258520 / 10.0), rel=1e-4)
 
@@ -140,7 +140,7 @@ def test_a_bond_of_unknown_stiffness_is_not_asked() -> None:
 def test_eight_types_of_bonds_come_with_the_program() -> None:
     (bonds,) = defaults("bonds")
     assert {str(record.info["bond_type"]) for record in bonds.records} == set(BOND_TYPES)
-    cases = list(benchmark(NAME).cases(Scope(survey((1, 6, 7, 8, 9)))))
+    cases = list(planned_cases(benchmark(NAME), Scope(survey((1, 6, 7, 8, 9)))))
     assert len(cases) == 8
     for case in cases:
         assert case.context["length"] == pytest.approx(BOND_TYPES[case.context["group"]].length, abs=0.01)

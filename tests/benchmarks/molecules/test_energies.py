@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from ase import units
 
-from assay.benchmark import Scope
+from assay.benchmark import Scope, observe_case, planned_cases
+from assay.compute.protocols.null import null_outcome
 from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.errors import AssayError
@@ -79,7 +80,7 @@ def test_true_monomers_have_their_own_charges() -> None:
     info = {"atoms_a": [0, 1], "atoms_b": [2], "charge_a": -1, "charge_b": 1}
     made = record("noncovalent_interactions", [-5.0, -100.0, -1.0], charge=0, **info)
     data = source("noncovalent_interactions", made)
-    (case,) = benchmark("noncovalent_interactions").cases(Scope(survey(), None, data))
+    (case,) = planned_cases(benchmark("noncovalent_interactions"), Scope(survey(), data))
     job = case.jobs["monomers"]
     assert isinstance(job, SinglePoints)
     assert [(s.numbers.tolist(), s.charge, s.spin) for s in job.structures] == [([8, 1], -1, 1), ([1], 1, 1)]
@@ -93,7 +94,7 @@ def test_true_monomers_have_their_own_charges() -> None:
     assert values["predicted_monomer_interaction_energy"] == pytest.approx(-90.0 + 3.0)
     assert values["monomer_interaction_energy_error"] == pytest.approx(13.0)
     neutral = survey(charge=False)
-    assert "monomers" not in next(iter(benchmark("noncovalent_interactions").cases(Scope(neutral, None, data)))).jobs
+    assert "monomers" not in next(iter(planned_cases(benchmark("noncovalent_interactions"), Scope(neutral, data)))).jobs
 
 
 def test_monomers_that_are_refused_cost_only_their_own_metric() -> None:
@@ -149,9 +150,8 @@ def test_a_torsion_is_aligned_where_the_reference_is_lowest() -> None:
 def test_a_flat_torsion_has_no_correlation_and_no_nan() -> None:
     made = record("dihedral_scan", [2.0, 0.0, 6.0])
     asked = benchmark("dihedral_scan")
-    (case,) = asked.cases(Scope(survey(), None, source("dihedral_scan", made)))
-    null = asked.null_observation(case)
-    assert null is not None
+    (case,) = planned_cases(asked, Scope(survey(), source("dihedral_scan", made)))
+    null = asked.observe_null(case, {role: null_outcome(job) for role, job in case.jobs.items()})
     assert null.status == "ok"
     assert "pearson_correlation" not in null.values
     assert null.values["barrier_error"] == pytest.approx(6.0)
@@ -246,16 +246,16 @@ def test_one_structure_that_is_refused_fails_its_record_and_no_other(name: str) 
 
 def test_records_beyond_the_claims_are_not_asked() -> None:
     data, _ = small("tautomers")
-    (case,) = benchmark("tautomers").cases(Scope(survey(elements=(1, 6)), None, data))
+    (case,) = planned_cases(benchmark("tautomers"), Scope(survey(elements=(1, 6)), data))
     assert not case.jobs
-    assert case.unsupported == "the model does not claim O"
-    assert benchmark("tautomers").observe(case, {}).status == "unsupported"
+    assert case.unsupported == "the model does not support O"
+    assert observe_case(benchmark("tautomers"), case, {}).status == "unsupported"
 
 
 def test_ions_are_not_asked_of_models_that_take_no_charge() -> None:
     data, _ = small("tautomers", charge=-1)
-    (case,) = benchmark("tautomers").cases(Scope(survey(charge=False), None, data))
-    assert case.unsupported == "the model takes no charge, and this is -1"
+    (case,) = planned_cases(benchmark("tautomers"), Scope(survey(charge=False), data))
+    assert case.unsupported == "the model does not support charges, and this is -1"
 
 
 @pytest.mark.parametrize(("aware", "ignored"), [(True, 0.0), (False, 1.0)])
@@ -305,7 +305,7 @@ def test_without_ions_nothing_is_said_about_charges() -> None:
 
 def test_results_say_on_what_they_were_measured() -> None:
     data, _ = small("tautomers")
-    (case,) = benchmark("tautomers").cases(Scope(survey(), None, data))
+    (case,) = planned_cases(benchmark("tautomers"), Scope(survey(), data))
     assert case.context["data"] == {
         "name": "made-up", "level": "no level; at all", "lane": "yours", "sha256": "0" * 64,
     }  # fmt: skip
@@ -314,16 +314,16 @@ def test_results_say_on_what_they_were_measured() -> None:
 def test_two_sets_with_the_same_names_do_not_collide() -> None:
     data, _ = small("tautomers")
     both = DataSource((*data.given, *data.given))
-    names = [case.id for case in benchmark("tautomers").cases(Scope(survey(), None, both))]
+    names = [case.id for case in planned_cases(benchmark("tautomers"), Scope(survey(), both))]
     assert names == ["water", "made-up/water"]
 
 
 def test_few_records_are_evenly_spread_and_the_users_are_all_taken() -> None:
     data = source("tautomers", *(record("tautomers", [0.0, 1.0], f"r{i}") for i in range(9)))
     few = benchmark("tautomers", records=3)
-    assert [c.id for c in few.cases(Scope(survey(), None, embedded_lane(data)))] == ["r0", "r4", "r8"]
-    assert len(list(few.cases(Scope(survey(), None, data)))) == 9
-    assert [c.id for c in benchmark("tautomers").cases(Scope(survey(), 2, data))] == ["r0", "r1"]
+    assert [c.id for c in planned_cases(few, Scope(survey(), embedded_lane(data)))] == ["r0", "r4", "r8"]
+    assert len(list(planned_cases(few, Scope(survey(), data)))) == 9
+    assert [c.id for c in planned_cases(benchmark("tautomers"), Scope(survey(), data), 2)] == ["r0", "r1"]
     with pytest.raises(AssayError, match="'0' records"):
         benchmark("tautomers", records=0)
 
@@ -331,7 +331,7 @@ def test_few_records_are_evenly_spread_and_the_users_are_all_taken() -> None:
 def test_both_benchmarks_of_reactions_share_their_single_points() -> None:
     data, _ = small("reactions")
     jobs = [
-        next(iter(benchmark(n).cases(Scope(survey(), None, data)))).jobs["points"]
+        next(iter(planned_cases(benchmark(n), Scope(survey(), data)))).jobs["points"]
         for n in ("reactivity_tst", "reactivity_neb")
     ]
     assert job_key(jobs[0], "model") == job_key(jobs[1], "model")

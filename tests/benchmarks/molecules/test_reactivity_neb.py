@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from assay.benchmark import Observation, Scope
+from assay.benchmark import Observation, Scope, planned_cases
+from assay.compute.protocols.null import null_outcome
 from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.structure import Floats, Structure
@@ -107,9 +108,8 @@ def test_a_model_of_constant_energy_fails() -> None:
 
 def test_the_null_model_converges_and_scores_nothing() -> None:
     asked = benchmark(NAME)
-    (case,) = asked.cases(Scope(survey(), None, data()))
-    null = asked.null_observation(case)
-    assert null is not None
+    (case,) = planned_cases(asked, Scope(survey(), data()))
+    null = asked.observe_null(case, {role: null_outcome(job) for role, job in case.jobs.items()})
     assert null.values["converged"] == 1.0
     assert asked.case_score(null) == pytest.approx(0.0, abs=1e-3)
 
@@ -141,5 +141,5 @@ def test_a_refusal_on_the_way_fails() -> None:
 def test_atoms_in_another_order_have_no_path() -> None:
     made = data().given[0].records[0]
     other = Record("swing", (made.structures[0].reordered([2, 0, 1]), *made.structures[1:]), made.energies, None, ROLES)
-    (case,) = benchmark(NAME).cases(Scope(survey(), None, source("reactions", other)))
+    (case,) = planned_cases(benchmark(NAME), Scope(survey(), source("reactions", other)))
     assert case.unsupported == "the structures list their atoms in different orders"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from assay.analysis.superposition import superposed_rmsd
-from assay.benchmark import Scope
-from assay.benchmarks.builders.displaced import RMSD, displaced_copy, jolts
+from assay.benchmark import Scope, planned_cases
+from assay.benchmarks.builders.displaced import RMSD, displaced_copy, mean_square_displacement, random_displacements
 from assay.benchmarks.molecules.reference_geometry import STIFFNESS_RANGE
 from assay.configurations import cluster
 from assay.data.dataset import Record
@@ -81,6 +81,25 @@ def test_wrong_units_show_in_the_stiffness(moved: bool, factor: float, words: st
     assert words in seen.reason
 
 
+@pytest.mark.parametrize("constant", [6.0, 20.0])
+def test_the_stiffness_is_the_second_derivative_of_the_energy(constant: float) -> None:
+    """E = k/2 Σ (x − x0)² has the second derivative k along every direction."""
+
+    def harmonic(s: Structure) -> tuple[float, Floats]:
+        moved = s.positions - REST.positions
+        return 0.5 * constant * float((moved**2).sum()), -constant * moved
+
+    seen = observe(NAME, data(moved=False), harmonic)["chain"]
+    assert seen.status == "ok", seen.reason
+    assert seen.values["stiffness"] == pytest.approx(constant, rel=1e-6)
+
+
+def test_the_mean_square_displacement_is_that_of_the_displacements() -> None:
+    lengths = [((made.positions - REST.positions) ** 2).sum() for made in random_displacements(REST, "chain")]
+    assert mean_square_displacement(REST, "chain") == pytest.approx(np.mean(lengths))
+    assert mean_square_displacement(REST, "chain") == pytest.approx(3 * len(REST) * 0.02**2, rel=0.5)
+
+
 def test_a_minimum_elsewhere_costs_score() -> None:
     other = REST.positions.copy()
     other[2, 0] += 0.35
@@ -99,7 +118,7 @@ def test_a_bond_that_breaks_is_named() -> None:
     apart = REST.positions.copy()
     apart[3] *= 3.0
     asked = benchmark(NAME)
-    (case,) = asked.cases(Scope(survey(), None, data(moved=False)))
+    (case,) = planned_cases(asked, Scope(survey(), data(moved=False)))
     seen = observe(NAME, data(moved=False), springs(apart))["chain"]
     assert seen.status == "failed"
     assert "1 bonds broken, the first C0-H3" in seen.reason or "stiffness" in seen.reason
@@ -126,16 +145,16 @@ def test_a_model_that_gives_up_on_the_way_fails_with_its_reason() -> None:
 
 
 def test_hydrogens_do_not_count_unless_there_is_little_else() -> None:
-    (case,) = benchmark(NAME).cases(Scope(survey(), None, data()))
+    (case,) = planned_cases(benchmark(NAME), Scope(survey(), data()))
     assert case.context["counted"].tolist() == [0, 1, 2]
     arms = 0.63 * np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     methane = Record("methane", (Structure.build([6, 1, 1, 1, 1], [np.zeros(3), *arms]),), roles=("reference",))
-    (small,) = benchmark(NAME).cases(Scope(survey(), None, source(NAME, methane)))
+    (small,) = planned_cases(benchmark(NAME), Scope(survey(), source(NAME, methane)))
     assert small.context["counted"].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_both_ways_start_where_the_data_says() -> None:
-    (case,) = benchmark(NAME).cases(Scope(survey(), None, data()))
+    (case,) = planned_cases(benchmark(NAME), Scope(survey(), data()))
     starts = [case.jobs[role] for role in ("reference", "displaced")]
     assert all(isinstance(job, Relaxation) and job.force_limit == 0.01 for job in starts)
     assert [job.structure for job in starts] == [REST, MOVED]  # type: ignore[union-attr]
@@ -155,7 +174,7 @@ def test_hydrogens_ride_with_their_neighbours() -> None:
     np.testing.assert_allclose((moved.positions - REST.positions)[3], (moved.positions - REST.positions)[0], atol=1e-12)
 
 
-def test_jolts_go_there_and_back() -> None:
-    made = jolts(REST, "chain", 2, 0.02)
+def test_random_displacements_go_there_and_back() -> None:
+    made = random_displacements(REST, "chain", 2, 0.02)
     assert len(made) == 4
     np.testing.assert_allclose(made[0].positions + made[1].positions, 2.0 * REST.positions)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.benchmark import Observation, Scope
+from assay.benchmark import Observation, Scope, observe_case, planned_cases
 from assay.data.dataset import Record
 from assay.data.embedded import defaults
 from assay.data.source import DataSource
@@ -54,7 +54,7 @@ def data() -> DataSource:
 
 def seen(model: Model, folder: Path, steps: int = 6000) -> Observation:
     asked = benchmark(NAME, steps=steps, interval=10)
-    cases = list(asked.cases(Scope(survey(), None, data())))
+    cases = list(planned_cases(asked, Scope(survey(), data())))
     return observe_runs(asked, cases, model, folder)["pyramids"]
 
 
@@ -81,7 +81,7 @@ def test_too_stiff_and_too_soft_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_frozen_ring_fails_although_it_is_flat(tmp_path: Path) -> None:
     asked = benchmark(NAME)
-    (case,) = asked.cases(Scope(survey(), None, data()))
+    (case,) = planned_cases(asked, Scope(survey(), data()))
     recorder = Recorder(trajectory_path(tmp_path, "stuck"), 7)
     for step in range(100):
         recorder.add(REST, (float(step), 0.0, 0.27, 0.0))
@@ -92,7 +92,7 @@ def test_a_frozen_ring_fails_although_it_is_flat(tmp_path: Path) -> None:
         {**values, "trajectory": recorder.finish({})},
         frames=Trajectory(trajectory_path(tmp_path, "stuck")),
     )
-    found = asked.observe(case, {"run1": run})
+    found = observe_case(asked, case, {"run1": run})
     assert found.values["plane_rmsd_mean"] == pytest.approx(0.0, abs=1e-6)
     assert score(found) == pytest.approx(0.0, abs=1e-6)
 
@@ -104,7 +104,7 @@ def test_broken_models_score_next_to_nothing(model: str, tmp_path: Path) -> None
 
 
 def test_six_rings_come_with_the_program() -> None:
-    cases = {case.id: case for case in benchmark(NAME).cases(Scope(survey((1, 6, 7, 8))))}
+    cases = {case.id: case for case in planned_cases(benchmark(NAME), Scope(survey((1, 6, 7, 8))))}
     assert set(cases) == {"benzene", "furan", "imidazole", "purine", "pyridine", "pyrrole"}
     assert {name: len(case.context["ring"]) for name, case in cases.items()} == {
         "benzene": 6, "furan": 5, "imidazole": 5, "purine": 9, "pyridine": 6, "pyrrole": 5,

@@ -12,7 +12,7 @@ from ase import Atoms
 from ase.neighborlist import neighbor_list
 
 from assay.api import run
-from assay.benchmark import Case, Observation, Scope
+from assay.benchmark import Case, Observation, Scope, observe_case, planned_cases
 from assay.benchmarks.physicality.compression import GPA, Compression
 from assay.configurations import radius
 from assay.errors import AssayError
@@ -44,7 +44,7 @@ def survey(elements: tuple[int, ...] = (29,), factor: float = 1.0, **changes: ob
 
 
 def cases(found: Survey, benchmark: Compression = COMPRESSION) -> dict[str, Case]:
-    return {case.id: case for case in benchmark.cases(Scope(found))}
+    return {case.id: case for case in planned_cases(benchmark, Scope(found))}
 
 
 def structures(case: Case) -> tuple[Structure, ...]:
@@ -70,7 +70,7 @@ def seen(
         points[i] = Point(float("nan"), np.full((1, 3), np.nan), None, "refused: too dense")
     outcome = Outcome("k", "failed" if refused else "ok", pack_points(points, [1] * len(points)))
     pushed = Outcome("k", "ok", pack_points([Point(0.0, np.array([[push, 0.0, 0.0], [-push, 0.0, 0.0]]))], [2]))
-    return COMPRESSION.observe(case, {"scan": outcome, "witness": pushed})
+    return observe_case(COMPRESSION, case, {"scan": outcome, "witness": pushed})
 
 
 def morse(x: Floats) -> Floats:
@@ -137,8 +137,8 @@ def test_hydrogen_would_need_denser_crystals_and_is_a_cluster() -> None:
     assert case.id == "1-cuboctahedron"
     assert distances[[0, -1]] == pytest.approx([0.5, 3.0])
     (silent,) = cases(survey((1,), pbc=PERIODIC_PATTERNS)).values()
-    assert "one atom per Å³" in COMPRESSION.observe(silent, {}).reason
-    assert COMPRESSION.case_score(COMPRESSION.observe(silent, {})) is None
+    assert "one atom per Å³" in observe_case(COMPRESSION, silent, {}).reason
+    assert COMPRESSION.case_score(observe_case(COMPRESSION, silent, {})) is None
 
 
 def test_a_model_with_another_length_scale_is_asked_in_it() -> None:
@@ -258,7 +258,7 @@ class Constant(Toy):
 def test_models_that_say_nothing_fail(build: Callable[[], object]) -> None:
     engine = engine_of(build)
     for case in cases(survey()).values():
-        found = COMPRESSION.observe(case, {role: engine.run("k", job) for role, job in case.jobs.items()})
+        found = observe_case(COMPRESSION, case, {role: engine.run("k", job) for role, job in case.jobs.items()})
         assert found.status == "failed"
         assert COMPRESSION.case_score(found) == 0.0
 
@@ -266,13 +266,13 @@ def test_models_that_say_nothing_fail(build: Callable[[], object]) -> None:
 def test_claimed_elements_that_were_not_answered_are_not_passed_over() -> None:
     found = survey(answered=(29,), card=ModelCard("a model", elements=(29, 47, 79)), refused={47: "refused: no"})
     made = cases(replace(found, lost={79: "the worker died"}))
-    statuses = {name: COMPRESSION.observe(case, {}).status for name, case in made.items() if not case.jobs}
+    statuses = {name: observe_case(COMPRESSION, case, {}).status for name, case in made.items() if not case.jobs}
     assert statuses == {"Ag": "failed", "Au": "error"}
 
 
 def test_a_model_without_crystals_or_clusters_is_not_asked() -> None:
     (case,) = cases(survey(pbc=("TTF",))).values()
-    assert COMPRESSION.observe(case, {}).status == "unsupported"
+    assert observe_case(COMPRESSION, case, {}).status == "unsupported"
 
 
 def test_bad_protocols_are_refused() -> None:

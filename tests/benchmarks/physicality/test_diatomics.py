@@ -13,7 +13,7 @@ from ase import Atoms
 from scipy.stats import spearmanr
 
 from assay.api import run
-from assay.benchmark import Case, Observation, Scope
+from assay.benchmark import Case, Observation, Scope, observe_case, planned_cases
 from assay.benchmarks.bases.diatomic_constants import ISOTOPE_MASSES, diatomic_constants
 from assay.benchmarks.physicality.diatomics import Diatomics
 from assay.errors import AssayError
@@ -39,7 +39,7 @@ def survey(**changes: object) -> Survey:
 
 def cases(benchmark: Diatomics = DIATOMICS, limit: int | None = None, **changes: object) -> list[Case]:
     """The cases for such a model."""
-    return list(benchmark.cases(Scope(survey(**changes), limit)))
+    return list(planned_cases(benchmark, Scope(survey(**changes)), limit))
 
 
 def scan(case: Case) -> SinglePoints:
@@ -62,7 +62,7 @@ def answered(energy: Floats, force: Floats, reasons: dict[int, str] | None = Non
 def seen(energy: Floats, force: Floats, pair: str = "H-C", **reasons: dict[int, str]) -> Observation:
     """What the benchmark sees in a curve."""
     case = next(c for c in cases() if c.id == pair)
-    return DIATOMICS.observe(case, {"scan": answered(energy, force, **reasons)})
+    return observe_case(DIATOMICS, case, {"scan": answered(energy, force, **reasons)})
 
 
 def morse(depth: float = 4.0, width: float = 2.0, length: float = 1.5) -> tuple[Floats, Floats]:
@@ -106,7 +106,7 @@ def test_models_that_take_a_spin_get_the_lowest_one_that_the_electrons_allow() -
         "H-H": {(0, 1)}, "H-C": {(0, 2)}, "H-N": {(0, 1)}, "C-C": {(0, 1)}, "C-N": {(0, 2)}, "N-N": {(0, 1)},
     }  # fmt: skip
     assert [c.context["multiplicity"] for c in made] == [1, 2, 1, 1, 2, 1]
-    observed = DIATOMICS.observe(made[1], {"scan": answered(*morse())})
+    observed = observe_case(DIATOMICS, made[1], {"scan": answered(*morse())})
     assert (observed.detail["multiplicity"], observed.detail["cell"]) == (2, "none")
 
 
@@ -117,15 +117,15 @@ def test_a_sample_keeps_claimed_elements_that_were_refused() -> None:
         answered=everything[1:],
         subjects=(Subject("Fe", (26,), 1.0, 1.0),),
     )
-    sampled = Diatomics(species="sample").cases(Scope(known))
+    sampled = planned_cases(Diatomics(species="sample"), Scope(known))
     elements = {name for case in sampled for name in case.id.split("-")}
     assert {"H", "Fe", "Cu"} <= elements
     assert len(elements) == 13
-    assert [c.id for c in DIATOMICS.cases(Scope(known, limit=90))][-2:] == ["H-Ac", "He-He"]
+    assert [c.id for c in planned_cases(DIATOMICS, Scope(known), 90)][-2:] == ["H-Ac", "He-He"]
 
 
 def test_lost_elements_are_errors_and_no_elements_a_failure() -> None:
-    made = {c.id: DIATOMICS.observe(c, {}) for c in cases(lost={8: "the worker died"}) if not c.jobs}
+    made = {c.id: observe_case(DIATOMICS, c, {}) for c in cases(lost={8: "the worker died"}) if not c.jobs}
     assert {name: o.status for name, o in made.items()} == dict.fromkeys(("H-O", "C-O", "O-O"), "error")
     assert made["C-O"].reason == "the worker died"
     for changes, status in (
@@ -133,9 +133,9 @@ def test_lost_elements_are_errors_and_no_elements_a_failure() -> None:
         ({"card": ModelCard("m"), "answered": ()}, "failed"),
     ):
         (case,) = cases(**changes)
-        assert DIATOMICS.observe(case, {}).status == status
+        assert observe_case(DIATOMICS, case, {}).status == status
     crashed = Outcome("key", "error", reason="out of memory")
-    assert DIATOMICS.observe(cases()[0], {"scan": crashed}).status == "error"
+    assert observe_case(DIATOMICS, cases()[0], {"scan": crashed}).status == "error"
 
 
 @pytest.mark.parametrize("wrong", [{"species": "some"}, {"points": 5}, {"shortest": 0.0}, {"longest": 0.1}])
@@ -213,7 +213,7 @@ def test_atoms_that_do_not_feel_each_other_have_failed(energy: Floats, force: Fl
 def test_one_missing_point_fails_the_pair() -> None:
     found = seen(*morse(), reasons={99: "returned the energy nan", 3: "refused: too close"})
     assert found.status == "failed"
-    assert found.reason == "2 of 100 distances without an answer; the first: refused: too close"
+    assert found.reason == "2 of 100 structures without an answer; the first: refused: too close"
     assert not found.values
     assert np.isnan(found.detail["energies"]).sum() == 2
     nothing = seen(*morse(), reasons=dict.fromkeys(range(100), "refused: no"))

@@ -11,7 +11,7 @@ from ase import Atoms
 from ase.neighborlist import neighbor_list
 
 from assay.api import run
-from assay.benchmark import Case, MetricValue, Observation, Scope
+from assay.benchmark import Case, MetricValue, Observation, Scope, observe_case, planned_cases
 from assay.benchmarks.physicality.extensivity import Extensivity
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
@@ -38,7 +38,7 @@ def survey(elements: tuple[int, ...] = (13, 29, 47, 79), factor: float = 1.0, **
 
 
 def cases(found: Survey, benchmark: Extensivity | None = None) -> dict[str, Case]:
-    return {case.id: case for case in (benchmark or Extensivity()).cases(Scope(found))}
+    return {case.id: case for case in planned_cases((benchmark or Extensivity()), Scope(found))}
 
 
 def structures(case: Case) -> tuple[Structure, ...]:
@@ -51,7 +51,7 @@ def observe(build: Callable[[], object], found: Survey) -> dict[str, Observation
     """Every case answered by a calculator."""
     engine = engine_of(build)
     return {
-        name: Extensivity().observe(case, {role: engine.run("k", job) for role, job in case.jobs.items()})
+        name: observe_case(Extensivity(), case, {role: engine.run("k", job) for role, job in case.jobs.items()})
         for name, case in cases(found).items()
     }
 
@@ -262,7 +262,7 @@ def test_bad_protocols_are_refused() -> None:
 
 def test_a_model_that_answered_nothing_fails() -> None:
     (case,) = cases(survey(answered=(), subjects=())).values()
-    assert Extensivity().observe(case, {}).status == "failed"
+    assert observe_case(Extensivity(), case, {}).status == "failed"
 
 
 @pytest.mark.parametrize("name", SOUND)

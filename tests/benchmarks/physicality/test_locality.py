@@ -12,7 +12,7 @@ from ase import Atoms
 from ase.geometry import get_distances
 
 from assay.api import run
-from assay.benchmark import Case, MetricValue, Observation, Scope
+from assay.benchmark import Case, MetricValue, Observation, Scope, observe_case, planned_cases
 from assay.benchmarks.builders.placements import CUBE, LARGE_CUBE, Scene, placements
 from assay.benchmarks.physicality.locality import Locality
 from assay.jobs import SinglePoints
@@ -40,7 +40,7 @@ def survey(elements: tuple[int, ...] = ORGANIC, **changes: object) -> Survey:
 
 
 def cases(found: Survey) -> dict[str, Case]:
-    return {case.id: case for case in Locality().cases(Scope(found))}
+    return {case.id: case for case in planned_cases(Locality(), Scope(found))}
 
 
 def single_points(case: Case, role: str) -> SinglePoints:
@@ -53,7 +53,7 @@ def observe(build: Callable[[], object], found: Survey) -> dict[str, Observation
     """Every case answered by a calculator."""
     engine = engine_of(build)
     return {
-        name: Locality().observe(case, {role: engine.run("k", job) for role, job in case.jobs.items()})
+        name: observe_case(Locality(), case, {role: engine.run("k", job) for role, job in case.jobs.items()})
         for name, case in cases(found).items()
     }
 
@@ -301,12 +301,12 @@ def test_rounding_of_large_energies_to_single_precision_does_not_fail() -> None:
 
 def test_a_model_that_was_never_reached_or_never_answered() -> None:
     lost = cases(survey(contact_error="no answer within 120 s"))["contact"]
-    assert Locality().observe(lost, {}).status == "error"
+    assert observe_case(Locality(), lost, {}).status == "error"
     silent = cases(survey(answered=(), subjects=()))["molecule"]
-    assert Locality().observe(silent, {}).status == "failed"
+    assert observe_case(Locality(), silent, {}).status == "failed"
     died = Outcome("k", "error", reason="the worker died")
     case = cases(survey())["ghosts"]
-    assert Locality().observe(case, dict.fromkeys(case.jobs, died)).status == "error"
+    assert observe_case(Locality(), case, dict.fromkeys(case.jobs, died)).status == "error"
 
 
 def test_observations_are_finite_json() -> None:
@@ -328,8 +328,8 @@ def test_broken_models_are_caught(name: str) -> None:
 
 def test_limit_and_protocol_can_be_changed() -> None:
     short = replace(Locality(), decay_points=5, reach=10.0)
-    made = list(short.cases(Scope(survey(), limit=2)))
+    made = list(planned_cases(short, Scope(survey()), 2))
     assert [case.id for case in made] == ["ghosts", "hydrogen"]
-    decay = list(short.cases(Scope(survey())))[2]
+    decay = list(planned_cases(short, Scope(survey())))[2]
     assert [len(grid) for grid in decay.context["distances"].values()] == [5, 5]
     assert max(decay.context["distances"]["Ne"]) == pytest.approx(10.0)

@@ -1,13 +1,28 @@
-"""What all checks share: cases, counting, the verdict, the letter."""
+"""The base of all checks: statements that are true of every sound model, each with a verdict and a letter.
+
+A subclass writes `trials`, the cases with their jobs, and `residuals`, the comparisons of a case. A check fails if one
+comparison is beyond its tolerance.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early, metric_value
+from assay.benchmark import (
+    Benchmark,
+    Case,
+    Metric,
+    MetricValue,
+    Observation,
+    Plot,
+    Scope,
+    Verdict,
+    failed,
+    metric_value,
+)
 from assay.benchmarks.bases.limits import Refused, Residual
 from assay.errors import INVALID
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
@@ -16,80 +31,48 @@ from assay.survey import Survey
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The outcome of a check over all its cases."""
-
-    name: str
-    status: str
-    passed: bool | None
-    mandatory: bool
-    grade: str | None
-    error: float | None
-    unit: str
-    tolerance: float | None
-    evaluated: int
-    refused: int
-    skipped: int
-    comment: str
-    where: str = ""
-    why: str = ""
-    floor: float | None = None
-
-
-@dataclass(frozen=True)
 class Check(Benchmark):
-    """A statement that is true of every sound model. Subclasses write `trials` and `residuals`."""
+    """A statement that is true of every sound model."""
 
     mandatory: ClassVar[bool] = False
     optional_feature: ClassVar[bool] = False
     """True for checks of something that many models do not have, such as a batched evaluator."""
 
     metrics: ClassVar[tuple[Metric, ...]] = (Metric("error_over_tolerance", "1", threshold=1.0),)
+    plots: ClassVar[tuple[Plot, ...]] = (
+        Plot("scatter", "error_over_tolerance", title="error of each structure", y_label="error / tolerance"),
+    )
 
     def trials(self, survey: Survey) -> Iterable[Case]:
-        """The cases of this check for a model, without the limits, which are added to every case."""
+        """The cases of this check for a model. Precision and noise of the model are added to each context."""
         raise TypeError(f"check '{self.name}' has no trials")
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
-        """The comparisons of a case; raise `Refused` if the model would not compute what they start from."""
+        """The comparisons of a case; raise `Refused` if the model did not compute what they start from."""
         raise TypeError(f"check '{self.name}' compares nothing")
 
     def cases(self, scope: Scope) -> Iterable[Case]:
-        """All trials, each with the precision and noise of the model."""
-        survey = scope.survey
-        limits = {
-            "precision": survey.precision,
-            "noise_energy": survey.noise_energy,
-            "noise_force": survey.noise_force,
-        }
-        if survey.contact_error:
-            return [Case("contact", {}, limits, lost=survey.contact_error)]
-        trials = list(self.trials(survey))
+        """All trials, and a failed case for each structure that the model refused at every spacing."""
+        trials = list(self.trials(scope.survey))
         if not trials or (any(t.jobs for t in trials) and not self.optional_feature):
-            trials += _without_structures(survey)
-        if not trials:
-            trials = [Case("nothing", {}, failure="the model answered for no element")]
-        trials = trials[: scope.limit] if scope.limit else trials
-        return [replace(t, context={**t.context, **limits}) for t in trials]
+            trials += _without_structures(scope.survey)
+        return trials
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The worst comparison of the case, in units of its tolerance."""
-        early = ended_early(case, outcomes)
-        if early is not None:
-            return early
         try:
             found = list(self.residuals(case, outcomes))
         except Refused as refusal:
-            return Observation(case.id, FAILED, reason=str(refusal), cause=refusal.cause)
+            return failed(case, str(refusal), cause=refusal.cause)
         if not found:
-            return Observation(case.id, FAILED, reason="nothing was compared")
+            return failed(case, "nothing was compared")
         worst = max(found, key=lambda r: r.ratio)
-        detail = {"evaluated": 1, "comparisons": len(found), "worst": _as_dict(worst)}
+        data = {name: value for residual in found for name, value in residual.data.items()}
+        detail = {"evaluated": 1, "comparisons": len(found), "worst": _as_dict(worst), **data}
         if not math.isfinite(worst.ratio):
-            return Observation(case.id, FAILED, reason=worst.where, detail=detail)
-        reason = (
-            f"{worst.where}: {worst.error:.2g} {worst.unit}, allowed {worst.tolerance:.1g}" if worst.ratio > 1.0 else ""
-        )
+            return failed(case, worst.where, detail=detail)
+        size = f"{worst.error:.2g} {worst.unit}, allowed {worst.tolerance:.1g}"
+        reason = f"{worst.where}: {size}" if worst.ratio > 1.0 else ""
         return Observation(case.id, OK, {"error_over_tolerance": worst.ratio}, reason, detail)
 
     def verdict(self, observations: Sequence[Observation]) -> Verdict:
@@ -103,19 +86,20 @@ class Check(Benchmark):
         broken += [o for o in refused if o.cause in INVALID]  # a NaN is not a refusal
         worst = _worst(compared)
         status, passed = _decide(compared, refused, lost, broken)
+        letter = _letter(worst, passed, len(refused), len(compared))
         return Verdict(
             name=self.name,
             status=status,
             passed=passed,
             mandatory=self.mandatory,
-            grade=_letter(worst, passed, len(refused), len(compared)),
+            grade=letter,
             error=_finite(worst.error) if worst else None,
             unit=worst.unit if worst else "",
             tolerance=worst.tolerance if worst else None,
             evaluated=len(compared),
             refused=sum(1 for o in refused if o.cause not in INVALID),
             skipped=len(skipped),
-            comment=_comment(worst, broken, refused, lost, skipped),
+            comment=_comment(worst if letter != "A" else None, compared, broken, refused, lost, skipped),
             where=worst.where if worst else "",
             why=worst.why if worst else "",
             floor=worst.floor if worst else None,
@@ -151,7 +135,8 @@ def _decide(compared: list, refused: list, lost: list, broken: list) -> tuple[st
 
 
 def _as_dict(residual: Residual) -> dict[str, object]:
-    return {**residual.__dict__, "error": _finite(residual.error)}
+    row = {name: value for name, value in residual.__dict__.items() if name != "data"}
+    return {**row, "error": _finite(residual.error)}
 
 
 def _finite(value: float) -> float | None:
@@ -180,18 +165,19 @@ def _letter(worst: Residual | None, passed: bool | None, refused: int, compared:
     return max(letter, "D") if refused and 3 * refused >= compared else letter
 
 
-def _comment(worst: Residual | None, broken: list, refused: list, lost: list, skipped: list) -> str:
+def _comment(worst: Residual | None, compared: list, broken: list, refused: list, lost: list, skipped: list) -> str:
+    """What a reader should know; a pass with the best letter needs no comment."""
     parts = []
     if broken:
         parts.append(f"fails for {_names(broken)}: {broken[0].reason}")
     elif worst is not None:
-        parts.append(f"worst {worst.error:.1e} {worst.unit} at {worst.where}")
+        parts.append(f"largest error: {worst.where}")
     silent = [o for o in refused if o not in broken]
     if silent:
         parts.append(f"refused {_names(silent)} ({silent[0].reason})")
     if lost:
         parts.append(f"not finished for {_names(lost)} ({lost[0].reason})")
-    if skipped and not (broken or refused or lost or worst):
+    if skipped and not (compared or broken or refused or lost):
         parts.append(skipped[0].reason)
     return "; ".join(parts)
 

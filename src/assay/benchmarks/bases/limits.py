@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Residual:
     tolerance: float
     floor: float
     why: str
+    data: Data = field(default_factory=dict)
+    """Arrays for plots, which become part of the detail of the case."""
 
     @property
     def ratio(self) -> float:
@@ -94,6 +96,25 @@ class Limits:
 
     def _why(self, relative: float, what: str) -> str:
         return f"{relative:.0e} of the {what} in {self.precision}, or ten times the noise floor if that is more"
+
+
+ULPS = 8.0
+"""Sums of energies may be off by this many spacings of floating-point numbers."""
+
+TIMES_NOISE = 10.0
+MOST = 10.0
+"""Noise raises a threshold to ten times the noise floor, but to no more than ten times the threshold itself, so that
+a model that is mostly noise passes nothing."""
+
+
+def raised_threshold(case: Case, threshold: float, kind: str, size: float) -> float:
+    """A threshold in thousandths (meV or meV/Å), raised where the noise or rounding of the model is coarser.
+
+    `kind` is "energy" or "force" and `size` (eV or eV/Å) the largest number whose rounding enters.
+    """
+    noise = 1e3 * TIMES_NOISE * float(case.context[f"noise_{kind}"])
+    rounding = 1e3 * ULPS * EPSILON[str(case.context["precision"])] * abs(size)
+    return max(threshold, min(noise, MOST * threshold), rounding)
 
 
 class Refused(Exception):

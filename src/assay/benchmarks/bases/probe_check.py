@@ -15,7 +15,7 @@ from assay.survey import Survey, repeats_job, subject_labels
 
 
 @dataclass(frozen=True)
-class DeviationCheck(Check):
+class ProbeCheck(Check):
     """One job: `probe` evaluates every structure in its own way; `phrase` says which way that is."""
 
     probe: ClassVar[str] = ""

@@ -15,6 +15,6 @@ def ordered(record: Record) -> tuple[Structure, Structure, Structure]:
 
 
 def reference_energies(record: Record) -> Floats:
-    """Energies of the three, in kcal/mol, relative to the reactant."""
+    """Energies of the three in kcal/mol, relative to the reactant."""
     energies = in_kcal(record)[[record.roles.index(role) for role in REACTION]]
     return energies - energies[0]

@@ -1,4 +1,4 @@
-"""What benchmarks that watch a simulation share: runs that differ in their seed, their failure, errors of averages."""
+"""What benchmarks of simulations share: runs that differ in their seed, quantities of every frame, sound or not."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ from assay.analysis.blocks import Average, average
 from assay.analysis.events import Body, RunJudgement, judge_run
 from assay.analysis.fluctuations import pooled
 from assay.analysis.motion import Trouble
-from assay.benchmark import Metric, MetricValue, Observation, mean_metric
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import Data, Dynamics, Job
-from assay.outcome import FAILED, OK, Outcome
+from assay.outcome import FAILED, Outcome
 from assay.structure import Floats, Structure
 from assay.units import BOLTZMANN
-
-STDERR = "stderr"
-"""Where the detail of an observation keeps the standard errors of its values."""
 
 KEPT_POINTS = 500
 """Most points of a series that are kept for plots."""
@@ -30,36 +26,43 @@ CHUNK_NUMBERS = 200_000
 
 
 def replicas(job: Dynamics, seeds: int) -> dict[str, Job]:
-    """The same run with so many seeds: `run1`, `run2` and so on."""
+    """The same run with each of `seeds` seeds: `run1`, `run2` and so on."""
     if seeds < 1:
         raise AssayError(f"a simulation cannot be run with '{seeds}' seeds; give 1 or more")
     return {f"run{number + 1}": replace(job, seed=job.seed + number) for number in range(seeds)}
 
 
-def runs_of(outcomes: Mapping[str, Outcome]) -> list[Outcome]:
-    """The outcomes of the runs, in order."""
-    return [outcomes[role] for role in sorted(outcomes, key=_place) if role.startswith("run")]
+def runs_of(outcomes: Mapping[str, Outcome], name: str = "run") -> list[Outcome]:
+    """The outcomes of `run1`, `run2` and so on, in this order."""
+    numbers = sorted(int(role.removeprefix(name)) for role in outcomes if role.removeprefix(name).isdigit())
+    return [outcomes[f"{name}{number}"] for number in numbers]
 
 
-def _place(role: str) -> tuple[str, int]:
-    word = role.rstrip("0123456789")
-    return word, int(role[len(word) :] or 0)
-
-
-def went_wrong(runs: Sequence[Outcome]) -> str:
+def stopped(runs: Sequence[Outcome]) -> str:
     """Why the first run that stopped did so; empty if all went to their end."""
     return next((run.reason for run in runs if run.status == FAILED), "")
 
 
 def followed(run: Outcome, quantity: Callable[[Floats], Floats]) -> Floats:
     """A quantity of every frame, from positions (frames, atoms, 3), read a chunk at a time."""
-    parts = [quantity(frames.positions) for frames in run.trajectory().chunks(_at_a_time(run))]
+    parts = [quantity(frames.positions) for frames in run.trajectory().chunks(_frames_at_a_time(run))]
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def times(run: Outcome, timestep: float = 1.0) -> Floats:
+    """The time (ps) of every frame of a run with this time step (fs)."""
+    return np.asarray(run.trajectory().series("step") * timestep / 1000.0)
 
 
 def temperatures(run: Outcome) -> Floats:
     """The temperature (K) of every frame."""
     return np.asarray(2.0 * run.trajectory().series("kinetic") / (BOLTZMANN * int(run.values["freedom"])))
+
+
+def mean_temperature(runs: Sequence[Outcome]) -> Average:
+    """The mean temperature (K) of the second halves of all runs."""
+    halves = [(series := temperatures(run))[len(series) // 2 :] for run in runs]
+    return pooled([average(half) for half in halves])
 
 
 def body_of(structure: Structure) -> dict[str, object]:
@@ -70,8 +73,8 @@ def body_of(structure: Structure) -> dict[str, object]:
     return {**arrays, "symbols": symbols}
 
 
-def verdict_on(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
-    """What became of one run, from `body_of` its start; a run that stopped is judged by the frames that it has."""
+def judged(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
+    """Whether one run is sound, from `body_of` its start; a run that stopped is judged by the frames that it has."""
     arrays = [np.asarray(body[name]) for name in ("numbers", "radii", "pairs", "offsets", "cell")]
     start = Body(arrays[0], arrays[1], arrays[2].reshape(-1, 2), arrays[3].reshape(-1, 3), arrays[4], body["symbols"])
     expected, freedom = (int(run.values[name]) for name in ("expected_frames", "freedom"))
@@ -81,37 +84,14 @@ def verdict_on(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
 
 def _frames(run: Outcome) -> Iterator[tuple[Floats, Floats]]:
     scale = 2.0 / (BOLTZMANN * int(run.values["freedom"]))
-    for frames in run.trajectory().chunks(_at_a_time(run)):
+    for frames in run.trajectory().chunks(_frames_at_a_time(run)):
         yield frames.positions, scale * frames.series["kinetic"]
 
 
-def _at_a_time(run: Outcome) -> int:
+def _frames_at_a_time(run: Outcome) -> int:
     return max(CHUNK_NUMBERS // (3 * int(run.values["natoms"])), 1)
 
 
-def mean_temperature(runs: Sequence[Outcome]) -> Average:
-    """The mean temperature (K) of the second halves of all runs."""
-    halves = [(series := temperatures(run))[len(series) // 2 :] for run in runs]
-    return pooled([average(half) for half in halves])
-
-
 def thinned(series: Floats) -> Floats:
-    """At most so many points of a series as a plot needs, evenly spread."""
+    """At most `KEPT_POINTS` points of a series, evenly spread, as a plot needs them."""
     return series[:: max(-(-len(series) // KEPT_POINTS), 1)]
-
-
-def with_run_errors(metric: Metric, observations: Sequence[Observation]) -> MetricValue:
-    """The mean over cases; its error is the scatter of cases, or what the errors of their averages allow, if more."""
-    value = mean_metric(metric, observations)
-    errors = [_error(o, metric.name) for o in observations if o.status == OK and metric.name in o.values]
-    known = [error for error in errors if error is not None]
-    if not known:
-        return value
-    inner = float(np.sqrt(np.square(known).sum())) / len(errors)
-    return replace(value, stderr=max(inner, value.stderr or 0.0))
-
-
-def _error(observation: Observation, name: str) -> float | None:
-    errors = observation.detail.get(STDERR, {})
-    found = errors.get(name) if isinstance(errors, Mapping) else None
-    return None if found is None else float(found)

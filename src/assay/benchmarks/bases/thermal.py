@@ -1,16 +1,16 @@
-"""What benchmarks of small molecules in motion share: runs at 300 K, a worst score, errors of averages over time."""
+"""The base of benchmarks that follow one quantity of a small molecule in a simulation at 300 K."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
 from assay.analysis.events import STABLE
 from assay.analysis.fluctuations import amplitudes
-from assay.benchmark import Case, Metric, MetricValue, Observation
-from assay.benchmarks.bases.records import MoleculeBenchmark, failed, placed
-from assay.benchmarks.bases.runs import replicas, runs_of, verdict_on, went_wrong, with_run_errors
+from assay.benchmark import Case, Metric, Observation, Plot, failed
+from assay.benchmarks.bases.records import RecordBenchmark
+from assay.benchmarks.bases.runs import judged, replicas, stopped
 from assay.data.dataset import Record
 from assay.errors import AssayError
 from assay.jobs import Dynamics, Job, Watch
@@ -30,14 +30,15 @@ FLUCTUATION = (
 
 
 @dataclass(frozen=True)
-class ThermalBenchmark(MoleculeBenchmark):
-    """Simulations at 300 K in `steps` of 1 fs, a frame every `interval`, from so many `seeds`.
+class ThermalBenchmark(RecordBenchmark):
+    """Simulations at 300 K of `steps` of 1 fs, a frame every `interval` steps, repeated with `seeds` seeds.
 
-    With `until_error` (Å) a run ends as soon as it is known so well. A subclass writes `watched`, `context_of` and
-    `summary`.
+    With `until_error` (Å) a run ends as soon as the standard error of the followed quantity is below it. A subclass
+    writes `watched`, `context_of` (with the entry `body`) and `compare`.
     """
 
     worst_counts = True
+    has_null = False  # without forces the atoms fly apart, which fails: there is no score to beat
     catches = ("zero_force", "frozen", "pure_noise", "wrong_sign_forces", "nan_after", "raises")
     steps: int = 20_000
     interval: int = 5
@@ -50,14 +51,10 @@ class ThermalBenchmark(MoleculeBenchmark):
         """The quantity that is followed."""
         raise AssayError(f"benchmark '{self.name}' follows nothing; give it a method 'watched'")
 
-    def summary(self, case: Case, runs: Sequence[Outcome]) -> Observation:
-        """What runs that went to their end show."""
-        raise AssayError(f"benchmark '{self.name}' sees nothing; give it a method 'summary'")
-
     def jobs_of(self, record: Record, survey: Survey) -> dict[str, Job]:
         """A run for each seed."""
         watch = (self.watched(record),) if self.until_error is not None else ()
-        start = placed(record.structures[0], survey)
+        start = survey.placed(record.structures[0])
         job = Dynamics(start, steps=self.steps, interval=self.interval, watch=watch, until_error=self.until_error)
         return replicas(job, self.seeds)
 
@@ -65,25 +62,25 @@ class ThermalBenchmark(MoleculeBenchmark):
         """How many independent amplitudes of vibration the kept parts of all runs hold."""
         return amplitudes(sum(map(len, kept)) * self.interval / 1000.0, Dynamics.friction, modes)
 
-    def judge(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
-        """The summary; a run that went wrong, or in which the molecule comes apart or stands still, fails the case."""
-        runs = runs_of(outcomes)
-        if reason := went_wrong(runs):
-            return failed(case, reason)
-        seen = self.summary(case, runs)
-        for verdict in (verdict_on(case.context["body"], run) for run in runs):
-            if verdict.kind != STABLE:
-                return failed(
-                    case, f"{verdict.kind} at frame {verdict.frame}: {verdict.reason}", seen.values, seen.detail
-                )
-        return seen
 
-    def null_observation(self, case: Case) -> Observation | None:
-        """Without forces the atoms fly apart, which fails: there is no score to beat."""
+def failed_run(case: Case, runs: Sequence[Outcome], seen: Observation | None = None) -> Observation | None:
+    """A failed case if a run stopped or, once its numbers are `seen`, if the molecule broke, heated up or stood still.
+
+    None if all runs are sound.
+    """
+    if reason := stopped(runs):
+        return failed(case, reason)
+    if seen is None:
         return None
+    for run in (judged(case.context["body"], run) for run in runs):
+        if run.kind != STABLE:
+            return failed(case, f"{run.kind} at frame {run.frame}: {run.reason}", seen.values, seen.detail)
+    return None
 
-    def measure(self, observations: Sequence[Observation]) -> list[MetricValue]:
-        """Means over molecules, with the errors of the averages over time."""
-        seen = {name for o in observations for name in o.values}
-        wanted = [metric for metric in self.metrics if metric.name not in self.rare or metric.name in seen]
-        return [with_run_errors(metric, observations) for metric in wanted]
+
+def thermal_plots(quantity: str, label: str) -> tuple[Plot, ...]:
+    """The quantity over time and its distribution."""
+    return (
+        Plot("series", quantity, "time", label, "time (ps)", f"{label} (Å)"),
+        Plot("histogram", "histogram", "edges", f"distribution of the {label}", f"{label} (Å)", "frames"),
+    )

@@ -1,9 +1,8 @@
-"""Distorted copies of a molecule, always the same ones: bent along soft motions, and jolted along every coordinate."""
+"""Distorted copies of a molecule, always the same ones: bent along soft motions, or displaced at random."""
 
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,12 +17,13 @@ RMSD = 0.17
 SPRING_RANGE = 1.5  # Å, over which the springs between atoms fade
 SHEAR = 0.3  # stiffness of a spring against motion across it, beside 1 along it
 TRIES = 20
+DISPLACEMENTS, DISPLACEMENT = 6, 0.02  # how many random displacements, and how far (Å) along each coordinate
 
 
 def displaced_copy(structure: Structure, name: str, counted: Indices) -> Structure:
     """The molecule bent along its own soft motions, with no bond broken or made; `name` seeds the choice.
 
-    The counted atoms move as springs between them would let them; each of the others rides with the nearest of these.
+    The counted atoms move as springs between them would let them; each of the others moves with the nearest of these.
     """
     radii = np.array([radius(int(z)) for z in structure.numbers])
     pairs = bonds(structure.positions, radii)
@@ -36,10 +36,18 @@ def displaced_copy(structure: Structure, name: str, counted: Indices) -> Structu
     return structure.moved(moved)
 
 
-def jolts(structure: Structure, name: str, count: int, size: float) -> list[Structure]:
+def random_displacements(
+    structure: Structure, name: str, count: int = DISPLACEMENTS, size: float = DISPLACEMENT
+) -> list[Structure]:
     """The molecule with every coordinate changed at random by about `size` (Å), each time there and back."""
     moves = size * _random(name).standard_normal((count, len(structure), 3))
-    return [replace(structure, positions=structure.positions + sign * move) for move in moves for sign in (1.0, -1.0)]
+    return [structure.moved(structure.positions + sign * move) for move in moves for sign in (1.0, -1.0)]
+
+
+def mean_square_displacement(structure: Structure, name: str) -> float:
+    """The mean over `random_displacements` of the squared length (Å²) of the displacement of all coordinates."""
+    moved = random_displacements(structure, name)
+    return float(np.mean([((m.positions - structure.positions) ** 2).sum() for m in moved]))
 
 
 def _random(name: str) -> np.random.Generator:

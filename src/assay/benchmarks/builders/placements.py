@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -11,7 +11,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmarks.bases.answers import usable
+from assay.configurations import symbol
 from assay.structure import Floats, Structure
 from assay.survey import Survey
 
@@ -20,6 +20,9 @@ CUBE = 60.0
 
 LARGE_CUBE = 140.0
 """Edge (Å) of the cube for one far atom, where the nearest image of an atom up to 50 Å away is the atom itself."""
+
+CONTACT = (1.0, 1.25, 1.6)
+"""Distances at which a far atom must be felt, in touching distances."""
 
 NOBLE = (10, 18, 2, 36, 54)
 """Who stands in for a missing species, the nearest to neon first; then H, then any species of the model."""
@@ -83,6 +86,12 @@ class Scene:
         outer = self.positions[self.outermost]
         return (outer + distance * outer / np.linalg.norm(outer)).reshape(1, 3)
 
+    def stand_ins(self, probes: Mapping[int, int]) -> str:
+        """What stands in for what, from the species that are meant to those that are used; empty for acetone itself."""
+        parts = [f"{self.name} in place of acetone"] if self.name != "acetone" else []
+        parts += [f"{symbol(used)} in place of {symbol(meant)}" for meant, used in probes.items() if used != meant]
+        return ", ".join(parts)
+
     @property
     def outermost(self) -> int:
         """Index of the atom farthest from the centre."""
@@ -102,7 +111,7 @@ def molecule_scene(survey: Survey, patterns: Sequence[str], edge: float) -> Scen
     """
     pattern = next((p for p in (*patterns, *survey.pbc) if p in survey.pbc), "FFF")
     shipped, spin = placements(), bool(survey.card.spin)
-    if {1, 6, 8} <= set(usable(survey)):
+    if {1, 6, 8} <= set(survey.usable):
         return Scene("acetone", shipped.numbers, shipped.acetone, pattern, edge, spin)
     clusters = dict(survey.clusters())
     mixed = [s.label for s in survey.subjects if len(s.numbers) > 1 and s.label in clusters]
@@ -115,5 +124,21 @@ def molecule_scene(survey: Survey, patterns: Sequence[str], edge: float) -> Scen
 
 def stand_in(survey: Survey, wanted: int) -> int:
     """The species itself if the model has it, else a noble gas, else H, else the first one it has."""
-    have = usable(survey)
+    have = survey.usable
     return next(z for z in (wanted, *NOBLE, 1, *have) if z in have)
+
+
+def far_structures(scene: Scene, probe: int, far: Sequence[Floats], contact: float) -> dict[str, tuple[Structure, ...]]:
+    """The molecule alone, with far atoms (`both`), and with one of them in contact (`near`); the far atoms (`rest`).
+
+    `far` are arrangements of sites (Å); where all have one atom, the far atom alone is one structure. `near` begins
+    with one far atom, for comparison.
+    """
+    apart = far if len(far[0]) > 1 else far[:1]
+    close = [scene.both(probe, scene.ray(factor * contact)) for factor in CONTACT]
+    return {
+        "alone": (scene.alone(),),
+        "near": (scene.both(probe, far[0][:1]), *close),
+        "both": tuple(scene.both(probe, sites) for sites in far),
+        "rest": tuple(scene.others(probe, sites) for sites in apart),
+    }

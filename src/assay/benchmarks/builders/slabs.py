@@ -8,11 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from assay.benchmarks.bases.answers import USUAL, usable
 from assay.benchmarks.builders.placements import molecule_scene
 from assay.configurations import symbol
 from assay.structure import Floats, Structure
-from assay.survey import Survey, touching
+from assay.survey import USUAL_FACTORS, Survey, touching
 
 METALS = (13, 20, 28, 29, 38, 45, 46, 47, 70, 77, 78, 79, 82, 90)
 """Metals that are face-centred cubic under normal conditions."""
@@ -44,7 +43,7 @@ def slab_pairs(survey: Survey, gaps: Sequence[float], size: int, layers: int) ->
 
     Metals come first; models with fewer than two get slabs of any two species, or of the same one twice.
     """
-    have = usable(survey)
+    have = survey.usable
     metals = [z for z in have if z in METALS]
     chosen = metals if len(metals) > 1 else have
     spacing = {z: _spacing(z, survey) for z in chosen}
@@ -70,7 +69,7 @@ def _spacing(number: int, survey: Survey) -> float:
 
     factor = next((s.cluster_factor for s in survey.subjects if s.numbers == (number,)), None) or 1.0
     known = reference_states[number] if number < len(reference_states) else None
-    if known and known["symmetry"] == "fcc" and (USUAL[0] < factor < USUAL[1] or number not in METALS):
+    if known and known["symmetry"] == "fcc" and (USUAL_FACTORS[0] < factor < USUAL_FACTORS[1] or number not in METALS):
         return float(str(known["a"])) / 2.0**0.5
     return touching(number, number, survey)
 

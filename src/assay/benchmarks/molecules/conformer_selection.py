@@ -2,12 +2,15 @@
 
 Which conformer is lowest, and by how much, decides what is bound, dissolved or crystallised.
 
-Protocol: single points at the reference geometries. Energies are relative to the conformer that is lowest in the
-reference. energy_mae and energy_rmse are the mean absolute and root mean square error over all conformers, the lowest
-one included, where both are zero by definition; spearman_correlation compares the order; lowest_found is 1 if the
-conformer that the model puts lowest is the lowest of the reference, or within 0.01 kcal/mol of it. The score of a
-molecule is the mean over energy_mae and energy_rmse. A model whose energy or forces never change fails.
-Reference: the data set's, named with its level in every result.
+Protocol: single points at the reference geometries; energies are relative to the conformer that is lowest in the
+reference, which is itself included. A model whose energy or forces never change fails.
+- energy_mae: mean absolute error over all conformers.
+- energy_rmse: root mean square error over all conformers.
+- spearman_correlation: agreement of the order of the conformers (reported).
+- lowest_found: 1 if the conformer that the model puts lowest is the lowest of the reference, or within 0.01 kcal/mol of
+  it (reported).
+- Score of a molecule: the mean over energy_mae and energy_rmse.
+Reference: that of the data set, named with its level of theory in every result.
 Cite: Folmsbee and Hutchison (2021), Wiggle150 (Brew et al. 2025), and MLIPAudit for metrics and thresholds.
 """
 
@@ -18,16 +21,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.profiles import aligned, mean_absolute_error, rank_correlation, root_mean_square_error
-from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.bases.records import CHARGE_IGNORED, MoleculeBenchmark, predicted
+from assay.analysis.correlation import spearman
+from assay.analysis.profiles import mean_absolute_error, relative_to_lowest, root_mean_square_error
+from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark, predicted
 from assay.outcome import OK, Outcome
 
-AS_LOW = 0.01  # kcal/mol, by which two conformers are the same
+AS_LOW = 0.01
+"""Two conformers closer than this (kcal/mol) count as equally low."""
 
 
 @dataclass(frozen=True)
-class ConformerSelection(MoleculeBenchmark):
+class ConformerSelection(RecordBenchmark):
     """Conformers of molecules."""
 
     kind = "conformer_selection"
@@ -38,11 +43,14 @@ class ConformerSelection(MoleculeBenchmark):
         Metric("lowest_found", "1", ideal=1.0),
         CHARGE_IGNORED,
     )
+    plots = (
+        Plot("parity", "predicted", "reference", "conformer energies", "reference (kcal/mol)", "model (kcal/mol)"),
+    )
 
-    def judge(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
-        """The two sets of relative energies, compared."""
-        energies, reference = aligned(predicted(outcomes), np.asarray(case.context["reference"]))
-        order = rank_correlation(energies, reference)
+    def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
+        """Errors of the relative energies, and of their order."""
+        energies, reference = relative_to_lowest(predicted(outcomes), np.asarray(case.context["reference"]))
+        order = spearman(energies, reference)
         values = {
             "energy_mae": mean_absolute_error(energies, reference),
             "energy_rmse": root_mean_square_error(energies, reference),

@@ -3,11 +3,13 @@
 Torsions decide which shapes a molecule takes; an error of 1 kcal/mol in a barrier changes a rate at room temperature
 five times.
 
-Protocol: single points at the reference geometries of each angle. Energies are relative to the angle that is lowest in
-the reference. barrier_error is the difference of highest minus lowest energy, model against reference;
-mean_absolute_error, root_mean_square_error and pearson_correlation compare the profiles point by point, the lowest one
-included. A profile without any change has no correlation. A model whose energy or forces never change fails.
-Reference: the data set's, named with its level in every result.
+Protocol: single points at the reference geometry of each angle; energies are relative to the angle that is lowest in
+the reference. A model whose energy or forces never change fails.
+- barrier_error: error of the barrier, which is the highest minus the lowest energy of the profile.
+- mean_absolute_error, root_mean_square_error: errors of the profile, point by point (reported).
+- pearson_correlation: agreement of the shape; a profile without any change has none (reported).
+- Score of a molecule: that of barrier_error.
+Reference: that of the data set, named with its level of theory in every result.
 Cite: TorsionNet500 (Rai et al. 2022), and MLIPAudit for metric and threshold.
 """
 
@@ -18,15 +20,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.profiles import aligned, barrier, mean_absolute_error, pearson, root_mean_square_error
-from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.bases.records import CHARGE_IGNORED, MoleculeBenchmark, predicted
+from assay.analysis.correlation import pearson
+from assay.analysis.profiles import barrier, mean_absolute_error, relative_to_lowest, root_mean_square_error
+from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark, predicted
 from assay.data.dataset import Record
 from assay.outcome import OK, Outcome
 
 
 @dataclass(frozen=True)
-class DihedralScan(MoleculeBenchmark):
+class DihedralScan(RecordBenchmark):
     """Torsion profiles of molecules."""
 
     kind = "dihedral_scan"
@@ -37,14 +40,20 @@ class DihedralScan(MoleculeBenchmark):
         Metric("pearson_correlation", "1", ideal=1.0),
         CHARGE_IGNORED,
     )
+    plots = (
+        Plot("curve", "predicted", "angles", "torsion profile", "angle (°)", "energy (kcal/mol)", "reference"),
+        Plot(
+            "parity", "predicted_barrier", "reference_barrier", "barriers", "reference (kcal/mol)", "model (kcal/mol)"
+        ),
+    )
 
     def context_of(self, record: Record) -> dict[str, object]:
         """Reference profile (kcal/mol) and angles (degrees)."""
         return {**super().context_of(record), "angles": np.array(record.coordinates, dtype=float)}
 
-    def judge(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
-        """The two profiles, compared."""
-        energies, reference = aligned(predicted(outcomes), np.asarray(case.context["reference"]))
+    def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
+        """Errors of the barrier and of the profile."""
+        energies, reference = relative_to_lowest(predicted(outcomes), np.asarray(case.context["reference"]))
         values = {
             "barrier_error": abs(barrier(energies) - barrier(reference)),
             "mean_absolute_error": mean_absolute_error(energies, reference),

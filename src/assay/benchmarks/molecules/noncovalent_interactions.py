@@ -3,35 +3,28 @@
 Hydrogen bonds, dispersion and repulsion hold liquids, proteins and molecular crystals together, each with a few
 kcal/mol that a model must find as a small difference of large energies.
 
-Protocol: single points of the complex at all distances of the reference. The interaction energy is the lowest energy of
-the curve minus that at the largest distance, for repulsive complexes the highest minus the same, in model and reference
-alike; interaction_energy_error is the difference. curve_rmse compares the whole curves, both relative to the largest
-distance. monomer_interaction_energy_error takes the two molecules by themselves, with their own charges, at the
-geometry that is lowest (highest) in the reference: E(complex) − E(first) − E(second) against the reference itself, so
-that the largest distance need not be far. Complexes with elements that the model does not claim are not asked. Metrics
-are given for each class of interaction too. A model whose energy or forces never change fails.
-Reference: the data set's, named with its level in every result.
+Protocol: single points of the complex at all distances of the reference. A model whose energy or forces never change
+fails.
+- interaction_energy_error: error of the lowest energy of the curve minus that at the largest distance; for repulsive
+  complexes the highest minus the same. Also reported for each class of interaction.
+- curve_rmse: error of the whole curve, relative to the largest distance (reported).
+- monomer_interaction_energy_error: error of E(complex) − E(first) − E(second) at the geometry that is lowest (highest)
+  in the reference, with the charges of the two molecules (reported).
+- Score of a complex: that of interaction_energy_error.
+Reference: that of the data set, named with its level of theory in every result.
 Cite: S22x5 (Gráfová et al. 2010), NCI Atlas (Řezáč 2020), and MLIPAudit for metric and threshold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.analysis.profiles import interaction_energy, root_mean_square_error
-from assay.benchmark import Case, Metric, MetricValue, Observation, mean_metric
-from assay.benchmarks.bases.records import (
-    CHARGE,
-    CHARGE_IGNORED,
-    MoleculeBenchmark,
-    in_kcal,
-    placed,
-    predicted,
-    spin_of,
-)
+from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmarks.bases.records import CHARGE, CHARGE_IGNORED, RecordBenchmark, in_kcal, predicted, spin_of
 from assay.data.dataset import Record
 from assay.jobs import Job, SinglePoints
 from assay.outcome import OK, Outcome
@@ -39,28 +32,32 @@ from assay.structure import Structure
 from assay.survey import Survey
 from assay.units import KCAL
 
-MONOMERS = "monomers"
+MONOMERS, ERROR = "monomers", "interaction_energy_error"
+FOUND, EXPECTED = "predicted_interaction_energy", "reference_interaction_energy"
 
 
 @dataclass(frozen=True)
-class NoncovalentInteractions(MoleculeBenchmark):
+class NoncovalentInteractions(RecordBenchmark):
     """Dissociation curves of complexes of two molecules."""
 
     kind = "noncovalent_interactions"
     optional = (CHARGE, MONOMERS)
     metrics = (
-        Metric("interaction_energy_error", "kcal/mol", threshold=1.0),
+        Metric(ERROR, "kcal/mol", threshold=1.0, by_group=True),
         Metric("curve_rmse", "kcal/mol"),
-        Metric("monomer_interaction_energy_error", "kcal/mol"),
+        Metric(f"monomer_{ERROR}", "kcal/mol"),
         CHARGE_IGNORED,
+    )
+    plots = (
+        Plot("curve", "predicted", "distances", "dissociation", "distance (r/r₀)", "energy (kcal/mol)", "reference"),
+        Plot("parity", FOUND, EXPECTED, "interaction energies", "reference (kcal/mol)", "model (kcal/mol)"),
     )
 
     def jobs_of(self, record: Record, survey: Survey) -> dict[str, Job]:
         """The curve, and the two molecules of its extreme point."""
-        jobs = super().jobs_of(record, survey)
-        monomers = _monomers(record)
+        jobs, monomers = super().jobs_of(record, survey), _monomers(record)
         if monomers and not (survey.card.charge is False and any(m.charge for m in monomers)):
-            jobs[MONOMERS] = SinglePoints(tuple(placed(m, survey) for m in monomers))
+            jobs[MONOMERS] = SinglePoints(tuple(survey.placed(m) for m in monomers))
         return jobs
 
     def context_of(self, record: Record) -> dict[str, object]:
@@ -73,34 +70,17 @@ class NoncovalentInteractions(MoleculeBenchmark):
             "extreme": _extreme(record),
         }
 
-    def judge(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
-        """The two curves, compared."""
+    def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
+        """Errors of the curve and of its extreme point."""
         energies, reference = predicted(outcomes), np.asarray(case.context["reference"])
         distances, repulsive = np.asarray(case.context["distances"]), bool(case.context["repulsive"])
         found, expected = (interaction_energy(curve, distances, repulsive) for curve in (energies, reference))
         far = int(np.argmax(distances))
         curves = energies - energies[far], reference - reference[far]
-        values = {
-            "interaction_energy_error": abs(found - expected),
-            "curve_rmse": root_mean_square_error(*curves),
-            "predicted_interaction_energy": found,
-            "reference_interaction_energy": expected,
-            **_against_monomers(case, outcomes),
-        }
+        errors = {ERROR: abs(found - expected), "curve_rmse": root_mean_square_error(*curves)}
+        values = {**errors, FOUND: found, EXPECTED: expected, **_against_monomers(case, outcomes)}
         detail = {"distances": distances, "predicted": curves[0], "reference": curves[1], "unit": "kcal/mol"}
         return Observation(case.id, OK, values, detail=detail)
-
-    def measure(self, observations: Sequence[Observation]) -> list[MetricValue]:
-        """The mean over all complexes, then of the error in each class of interaction."""
-        metric = self.metrics[0]
-        groups: dict[str, list[Observation]] = {}
-        for seen in observations:
-            groups.setdefault(str(seen.detail.get("group", "")), []).append(seen)
-        groups.pop("", None)
-        classes = [
-            replace(mean_metric(metric, groups[name]), name=f"{metric.name} ({name})") for name in sorted(groups)
-        ]
-        return super().measure(observations) + classes
 
 
 def _extreme(record: Record) -> int:
@@ -117,12 +97,9 @@ def _monomers(record: Record) -> tuple[Structure, ...]:
         if not isinstance(atoms, list | tuple) or (charge is None and whole.charge):
             return ()
         own = int(charge) if isinstance(charge, int | float) else None if whole.charge is None else 0
-        parts.append(replace(whole.reordered(list(atoms)), charge=own, spin=None))
-    return tuple(replace(part, spin=None if whole.spin is None else _parity(part)) for part in parts)
-
-
-def _parity(part: Structure) -> int | None:
-    return spin_of(replace(part, spin=1), part.charge or 0)
+        part = replace(whole.reordered(list(atoms)), charge=own)
+        parts.append(replace(part, spin=spin_of(part, own or 0)))
+    return tuple(parts)
 
 
 def _against_monomers(case: Case, outcomes: Mapping[str, Outcome]) -> dict[str, float]:
@@ -133,7 +110,5 @@ def _against_monomers(case: Case, outcomes: Mapping[str, Outcome]) -> dict[str, 
         return {}
     place = int(case.context["extreme"])
     found = float(predicted(outcomes)[place] - KCAL * sum(point.energy for point in alone))
-    return {
-        "monomer_interaction_energy_error": abs(found - float(np.asarray(case.context["reference"])[place])),
-        "predicted_monomer_interaction_energy": found,
-    }
+    error = abs(found - float(np.asarray(case.context["reference"])[place]))
+    return {f"monomer_{ERROR}": error, "predicted_monomer_interaction_energy": found}

@@ -1,13 +1,15 @@
 """Activation and reaction energies at known transition states.
 
-Rates follow from the height of the saddle and equilibria from the depth of the product. Potentials that were fitted
-near minima fail first where bonds are half broken.
+Rates follow from the height of the saddle point and equilibria from the depth of the product. Potentials that were
+fitted near minima fail first where bonds are half broken.
 
-Protocol: single points at reactant, transition state and product of the reference. activation_energy_error is the error
-of E(transition state) − E(reactant), reaction_energy_error that of E(product) − E(reactant),
-backward_activation_energy_error that of E(transition state) − E(product). The score of a reaction is the mean over the
-first two. A model whose energy or forces never change fails.
-Reference: the data set's, named with its level in every result.
+Protocol: single points at reactant, transition state and product of the reference. A model whose energy or forces never
+change fails.
+- activation_energy_error: error of E(transition state) − E(reactant).
+- reaction_energy_error: error of E(product) − E(reactant).
+- backward_activation_energy_error: error of E(transition state) − E(product) (reported).
+- Score of a reaction: the mean over the first two.
+Reference: that of the data set, named with its level of theory in every result.
 Cite: Grambow, Pattanaik and Green (2020), and MLIPAudit for metrics and thresholds.
 """
 
@@ -18,17 +20,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark import Case, Metric, Observation
+from assay.benchmark import Case, Metric, Observation, Plot
 from assay.benchmarks.bases.reactions import ordered, reference_energies
-from assay.benchmarks.bases.records import CHARGE_IGNORED, POINTS, MoleculeBenchmark, placed, predicted
+from assay.benchmarks.bases.records import CHARGE_IGNORED, POINTS, RecordBenchmark, predicted
 from assay.data.dataset import Record
 from assay.jobs import Job, SinglePoints
 from assay.outcome import OK, Outcome
 from assay.survey import Survey
 
+AXES = ("reference (kcal/mol)", "model (kcal/mol)")
+
 
 @dataclass(frozen=True)
-class ReactivityTst(MoleculeBenchmark):
+class ReactivityTst(RecordBenchmark):
     """Energies along known reactions."""
 
     kind, use = "reactions", "tst"
@@ -38,17 +42,21 @@ class ReactivityTst(MoleculeBenchmark):
         Metric("backward_activation_energy_error", "kcal/mol"),
         CHARGE_IGNORED,
     )
+    plots = (
+        Plot("parity", "predicted_activation_energy", "reference_activation_energy", "activation energies", *AXES),
+        Plot("parity", "predicted_reaction_energy", "reference_reaction_energy", "reaction energies", *AXES),
+    )
 
     def jobs_of(self, record: Record, survey: Survey) -> dict[str, Job]:
         """Three single points."""
-        return {POINTS: SinglePoints(tuple(placed(s, survey) for s in ordered(record)))}
+        return {POINTS: SinglePoints(tuple(survey.placed(s) for s in ordered(record)))}
 
     def context_of(self, record: Record) -> dict[str, object]:
         """Energies relative to the reactant (kcal/mol)."""
         return {"reference": reference_energies(record)}
 
-    def judge(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
-        """Heights of the saddle from both sides and the difference of its feet, compared."""
+    def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
+        """Errors of the height of the saddle point from both sides, and of the reaction energy."""
         energies, reference = predicted(outcomes), np.asarray(case.context["reference"])
         values: dict[str, float] = {}
         for name, high, low in (("activation", 1, 0), ("reaction", 2, 0), ("backward_activation", 1, 2)):

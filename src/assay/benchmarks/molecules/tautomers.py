@@ -1,12 +1,14 @@
 """Energy difference of two tautomers.
 
-Where a hydrogen sits decides how a molecule binds and reacts; the two forms have different bonds, so that errors of a
-model do not cancel as they do between conformers.
+The place of a hydrogen decides how a molecule binds and reacts; the two forms have different bonds, so that errors of
+a model do not cancel as they do between conformers.
 
-Protocol: single points at the reference geometries of both forms. energy_error is the error of E(second) − E(first).
-The threshold is 0.05 eV, which is 1.15 kcal/mol. MLIPAudit's text means this, its code compares kcal/mol with 0.05;
-literal_score is the score by that rule. A model whose energy or forces never change fails.
-Reference: the data set's, named with its level in every result.
+Protocol: single points at the reference geometries of both forms. A model whose energy or forces never change fails.
+- energy_error: error of E(second) − E(first). The threshold is 0.05 eV, which is 1.15 kcal/mol.
+- literal_score: the score with the threshold 0.05 kcal/mol, which is what MLIPAudit's code computes although its text
+  means 0.05 eV (reported).
+- Score of a pair: that of energy_error.
+Reference: that of the data set, named with its level of theory in every result.
 Cite: Tautobase (Wahl and Sander 2020), and MLIPAudit for the metric.
 """
 
@@ -17,17 +19,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark import Case, Metric, Observation
-from assay.benchmarks.bases.records import CHARGE_IGNORED, MoleculeBenchmark, predicted
+from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark, predicted
 from assay.outcome import OK, Outcome
 from assay.score import soft_threshold
 from assay.units import KCAL
 
-LITERAL = 0.05  # kcal/mol
+LITERAL = 0.05
+"""The threshold of the published code, in kcal/mol."""
 
 
 @dataclass(frozen=True)
-class Tautomers(MoleculeBenchmark):
+class Tautomers(RecordBenchmark):
     """Pairs of tautomers."""
 
     kind = "tautomers"
@@ -36,9 +39,10 @@ class Tautomers(MoleculeBenchmark):
         Metric("literal_score", "1", ideal=1.0),
         CHARGE_IGNORED,
     )
+    plots = (Plot("parity", "predicted", "reference", "tautomer energies", "reference (kcal/mol)", "model (kcal/mol)"),)
 
-    def judge(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
-        """The two differences, compared."""
+    def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
+        """The error of the energy difference."""
         found, expected = (float(e[1] - e[0]) for e in (predicted(outcomes), np.asarray(case.context["reference"])))
         error = abs(found - expected)
         values = {
@@ -47,4 +51,5 @@ class Tautomers(MoleculeBenchmark):
             "predicted_difference": found,
             "reference_difference": expected,
         }
-        return Observation(case.id, OK, values, detail={"unit": "kcal/mol"})
+        detail = {"predicted": found, "reference": expected, "unit": "kcal/mol"}
+        return Observation(case.id, OK, values, detail=detail)

@@ -3,16 +3,17 @@
 Twice the matter has twice the energy. Tails that never end break this, and so do normalisations by the number of atoms,
 attention over all of them and charges that spread over a whole system.
 
-Protocol: two (111) slabs of 36 atoms, four layers each, alone and together in the same periodic cell, with 100 Å of
-vacuum on both sides of each. Both have the in-plane lattice of the first, on which the second is strained: the pair of
-close-packed metals with the least misfit, for example Ag and Au with 0.3 %. Three pairs with up to 5 % misfit at 100 Å,
-or, if the model has only one, that pair at 100, 120 and 150 Å. `energy_difference` is |E(both) − E(first) − E(second)|
-in all, and per atom besides. Models without two metals get slabs of what they have; those without periodic systems
-acetone and stretched acetone, or two clusters of their species, at the three distances. In `copies`, eight molecules of
-acetone, or clusters of all species, on a grid 100 Å apart have eight times the energy of one:
-`copies_energy_difference`. Up to 1 meV passes, or what the noise and rounding of the model allow. A model that does not
-feel, in energy and forces, that a body is squeezed or stretched by 8 % has shown nothing and fails: no bodies, no sum.
-Reference: exact additivity.    Cite: ML-PEG benchmark Extensivity, whose slabs do not fit their cell.
+Protocol: bodies alone and together, in the same places and in the same cell. A model whose energy or forces do not
+change when a body is squeezed or stretched by 8 % fails: no bodies, no sum.
+- energy_difference: |E(both) − E(first) − E(second)| of two (111) slabs of 36 atoms, four layers each, with 100 Å of
+  vacuum on both sides. Both have the in-plane lattice of the first. Three pairs of close-packed metals with the least
+  misfit (up to 5 %; Ag and Au have 0.3 %), or the best pair at 100, 120 and 150 Å. Models without two metals get slabs
+  of what they have; those without periodic systems acetone and stretched acetone, or two clusters.
+- energy_difference_per_atom: the same per atom (reported).
+- copies_energy_difference: |E(8 copies) − 8 E(one)| of acetone, or of a cluster of all species, on a grid 100 Å apart.
+- Score of a case: 1 up to 1 meV, or what the noise and rounding of the model allow.
+Reference: exact additivity.
+Cite: ML-PEG benchmark Extensivity, whose slabs do not fit their cell.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Case, Metric, MetricValue, Observation, Scope, ended_early
-from assay.benchmarks.bases.answers import asked, failed, limit, metric_of_its_cases, refusal
+from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
+from assay.benchmarks.bases.limits import raised_threshold
+from assay.benchmarks.bases.points import first_refusal
 from assay.benchmarks.builders.slabs import Parts, copies, molecule_pairs, slab_pairs
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
@@ -43,10 +45,11 @@ class Extensivity(Benchmark):
     """Energies of separate bodies add up. `gaps` are the thicknesses of the vacuum (Å)."""
 
     metrics = (
-        Metric("energy_difference", "meV", threshold=1.0),
-        Metric("energy_difference_per_atom", "meV/atom"),
-        Metric("copies_energy_difference", "meV", threshold=1.0),
+        Metric("energy_difference", "meV", threshold=1.0, cases=("*-*",)),
+        Metric("energy_difference_per_atom", "meV/atom", cases=("*-*",)),
+        Metric("copies_energy_difference", "meV", threshold=1.0, cases=(COPIES,)),
     )
+    plots = (Plot("scatter", "difference", "gap", "energy of the whole minus its parts", "gap (Å)", "energy (meV)"),)
     catches = ("long_range_tail", "size_dependent", "zero_force", "constant_energy", "frozen", "raises")
     gaps: tuple[float, ...] = (100.0, 120.0, 150.0)
     size: int = 3
@@ -61,62 +64,45 @@ class Extensivity(Benchmark):
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """The pairs of bodies, then the copies."""
-        return asked(scope, self._cases(scope.survey))
-
-    def _cases(self, survey: Survey) -> Iterable[Case]:
-        if {"TTT", "TTF"} & set(survey.pbc):
-            pairs = slab_pairs(survey, self.gaps, self.size, self.layers)
+        if {"TTT", "TTF"} & set(scope.survey.pbc):
+            pairs = slab_pairs(scope.survey, self.gaps, self.size, self.layers)
         else:
-            pairs = molecule_pairs(survey, self.gaps)
-        for parts in pairs:
-            yield _pair_case(parts)
+            pairs = molecule_pairs(scope.survey, self.gaps)
+        yield from map(_pair_case, pairs)
         if pairs:
-            yield _copies_case(survey, self.gaps[0])
+            yield _copies_case(scope.survey, self.gaps[0])
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The energy of the whole minus those of its parts (meV)."""
-        early = ended_early(case, outcomes)
-        if early is not None:
-            return early
         points, witnesses = (outcomes[role].points() for role in ("points", "witness"))
-        refused = refusal(points)
-        if refused:
+        if refused := first_refusal(points):
             return failed(case, refused)
         energies = [p.energy for p in points]
-        allowed = limit(case, 1.0, "energy", max(abs(e) for e in energies))
-        silent = _silent(case, energies[0], witnesses, allowed)
-        if silent:
+        allowed = raised_threshold(case, 1.0, "energy", max(abs(e) for e in energies))
+        if silent := _silent(case, energies[0], witnesses, allowed):
             return failed(case, silent)
         difference = 1e3 * abs(energies[-1] - float(np.dot(case.context["times"], energies[:-1])))
         name = "copies_energy_difference" if case.id == COPIES else "energy_difference"
         values = {name: difference}
         if case.id != COPIES:
             values["energy_difference_per_atom"] = difference / len(points[-1].forces)
-        detail = {**case.context, "energies": np.array(energies), "limit": allowed}
+        detail = {**case.context, "energies": np.array(energies), "limit": allowed, "difference": difference}
         return Observation(case.id, OK, values, str(case.context["said"]), detail, {name: allowed})
-
-    def measure(self, observations: Sequence[Observation]) -> list[MetricValue]:
-        """Pairs and copies have metrics of their own."""
-        pairs, eight = (lambda case: case != COPIES), (lambda case: case == COPIES)
-        return [
-            metric_of_its_cases(m, observations, eight if m.name.startswith(COPIES) else pairs) for m in self.metrics
-        ]
 
 
 def _silent(case: Case, energy: float, witnesses: Sequence[Point], allowed: float) -> str:
-    """Why the sum shows nothing: the body does not feel that it is squeezed and stretched. Empty if it does."""
+    """Why the sum proves nothing: the body does not feel that it is squeezed and stretched. Empty if it does."""
     answered = [p for p in witnesses if p.ok]
     if not answered:
-        return f"squeezed or stretched by 8 %: {refusal(witnesses)}"
+        return f"squeezed or stretched by 8 %: {first_refusal(witnesses)}"
     if 1e3 * max(abs(p.energy - energy) for p in answered) <= allowed:
         return "the energy does not change when a body is squeezed or stretched by 8 %"
-    if 1e3 * max(float(np.abs(p.forces).max()) for p in answered) <= limit(case, 0.1, "force", 0.0):
+    if 1e3 * max(float(np.abs(p.forces).max()) for p in answered) <= raised_threshold(case, 0.1, "force", 0.0):
         return "there are no forces in a body that is squeezed or stretched by 8 %"
     return ""
 
 
 def _witness(body: Structure) -> SinglePoints:
-    """The body squeezed and stretched, cell and all."""
     return SinglePoints(tuple(body.transformed(scale * np.eye(3)) for scale in WITNESS))
 
 

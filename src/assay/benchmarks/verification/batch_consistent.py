@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.benchmarks.bases.probe_check import DeviationCheck
+from assay.benchmarks.bases.probe_check import ProbeCheck
 
 
 @dataclass(frozen=True)
-class BatchConsistent(DeviationCheck):
+class BatchConsistent(ProbeCheck):
     """Batched evaluation equals single evaluation."""
 
     optional_feature = True

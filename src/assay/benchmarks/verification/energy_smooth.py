@@ -52,7 +52,7 @@ class EnergySmooth(Check):
             body = dimer(first, second, 0.5 * length)
             yield self._case(f"{symbol(first)}-{symbol(second)}", survey, body, 1, 0.0, self.reach - 0.5 * length)
         bodies = [(f"{label}-cluster", body) for label, body in survey.clusters()]
-        bodies += [(f"{label}-crowd", body) for label, body in survey.crowds()]
+        bodies += [(f"{label}-cluster12", body) for label, body in survey.large_clusters()]
         for name, body in bodies:
             centre = body.positions.mean(axis=0)
             atom = int(np.argmax(np.linalg.norm(body.positions - centre, axis=1)))

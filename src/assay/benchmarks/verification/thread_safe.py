@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.benchmarks.bases.probe_check import DeviationCheck
+from assay.benchmarks.bases.probe_check import ProbeCheck
 from assay.jobs import Data
 
 
 @dataclass(frozen=True)
-class ThreadSafe(DeviationCheck):
+class ThreadSafe(ProbeCheck):
     """Concurrent evaluations equal serial ones."""
 
     catches = ("not_thread_safe",)

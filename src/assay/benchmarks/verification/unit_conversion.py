@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from assay.benchmark import Case
 from assay.benchmarks.bases.limits import Residual, judge_deviations
-from assay.benchmarks.bases.probe_check import DeviationCheck
+from assay.benchmarks.bases.probe_check import ProbeCheck
 from assay.outcome import Outcome
 
 
 @dataclass(frozen=True)
-class UnitConversion(DeviationCheck):
+class UnitConversion(ProbeCheck):
     """The same energy and forces in every set of units."""
 
     optional_feature = True
