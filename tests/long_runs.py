@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.benchmark import Benchmark, Scope, registered_benchmarks
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.jobs import Dynamics
 from assay.outcome import OK, Outcome, Point
 from assay.protocols import carry_out

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.benchmark import Benchmark, Case, Observation, Scope, registered_benchmarks
-from assay.data.records import EMBEDDED, Card, DataSet, Record
+from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.data.source import DataSource
 from assay.model import ModelCard
 from assay.outcome import Outcome, Point

@@ -1,37 +1,5 @@
-"""The folder of fetched files, and what every writer to it needs: a hash, and one sentence when the disk refuses."""
+"""Temporary: the old place of `assay.data.cache`, for modules that still import it from here."""
 
-from __future__ import annotations
+from assay.data.cache import cache_folder, file_sha256, writing
 
-import hashlib
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-from assay.errors import AssayError
-
-
-def cache_folder() -> Path:
-    """Where fetched files are kept: `$ASSAY_CACHE`, else `assay` in the user's cache folder."""
-    if own := os.environ.get("ASSAY_CACHE"):
-        return Path(own).expanduser()
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "assay"
-
-
-def file_sha256(path: Path) -> str:
-    """The sha256 of a file's bytes, as 64 hexadecimal digits."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turn a full or unwritable disk into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise AssayError(
-            f"the cache '{folder}' cannot be written ({reason}); set ASSAY_CACHE to a folder with room for it"
-        ) from error
+__all__ = ["cache_folder", "file_sha256", "writing"]

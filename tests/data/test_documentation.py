@@ -10,9 +10,9 @@ import pytest
 from assay.data.fetch import kept
 from assay.data.mlipaudit import LAYOUTS
 from assay.data.official import official
-from assay.data.records import KINDS
+from assay.data.kinds import KINDS
 from assay.data.source import open_data
-from assay.data.units import ENERGY_UNITS
+from assay.data.energy_units import ENERGY_UNITS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 

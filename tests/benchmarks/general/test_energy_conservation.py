@@ -10,7 +10,7 @@ import pytest
 
 from assay.benchmark import Benchmark, Observation, Scope, registered_benchmarks
 from assay.benchmarks.general._ice import ice_cell
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.jobs import Dynamics
 from assay.model import ModelCard

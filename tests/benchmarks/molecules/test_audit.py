@@ -14,7 +14,7 @@ import pytest
 from assay.api import run
 from assay.benchmark import Case, Scope, with_null
 from assay.benchmarks.molecules._records import MoleculeBenchmark
-from assay.data.records import DataSet, Record
+from assay.data.dataset import DataSet, Record
 from assay.data.source import DataSource
 from assay.jobs import Band, Job, Relaxation, SinglePoints
 from assay.outcome import OK, Outcome, Point, pack_points

@@ -11,7 +11,7 @@ import pytest
 from assay.benchmark import Observation, Scope
 from assay.data.bond_types import BOND_TYPES
 from assay.data.embedded import defaults
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.jobs import Dynamics, Watch
 from assay.outcome import OK, Outcome

@@ -9,7 +9,7 @@ import pytest
 from ase import units
 
 from assay.benchmark import Scope
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.errors import AssayError
 from assay.jobs import SinglePoints, job_key

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.benchmark import Observation, Scope
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.structure import Floats, Structure
 from assay.units import KCAL

@@ -12,7 +12,7 @@ from assay.benchmark import Scope
 from assay.benchmarks.molecules._displaced import RMSD, displaced_copy, jolts
 from assay.benchmarks.molecules.reference_geometry import STIFFNESS_RANGE
 from assay.configurations import cluster
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.jobs import Relaxation
 from assay.structure import Floats, Structure

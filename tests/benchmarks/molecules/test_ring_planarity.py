@@ -10,7 +10,7 @@ import pytest
 
 from assay.benchmark import Observation, Scope
 from assay.data.embedded import defaults
-from assay.data.records import Record
+from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.outcome import OK, Outcome
 from assay.structure import Floats, Structure
