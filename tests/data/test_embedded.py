@@ -9,10 +9,10 @@ import pytest
 from ase import units
 from ase.data.s22 import create_s22_system, get_interaction_energy_s22
 
+from assay.data.dataset import EMBEDDED, DataSet
 from assay.data.digest import content_sha256
 from assay.data.embedded import SETS, defaults, embedded
 from assay.data.folder import CARD
-from assay.data.dataset import EMBEDDED, DataSet
 from assay.data.kinds import KINDS, find_kind
 from assay.data.s22x5 import GROUPS, read_s22x5
 

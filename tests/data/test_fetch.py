@@ -163,7 +163,7 @@ def test_what_is_not_what_it_should_be_is_not_kept(server: Behaviour, cache: Pat
         (503, "(HTTP 503 Service Unavailable); try later"),
     ],
 )
-def test_the_reason_of_a_server_that_refuses_is_reported(server: Behaviour, cache: Path, status: int, words: str) -> None:
+def test_the_reason_of_a_refusal_is_reported(server: Behaviour, cache: Path, status: int, words: str) -> None:
     server.status = status
     assert words in complaint(wanted(server))
     assert server.asked == ["all"]

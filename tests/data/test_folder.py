@@ -98,9 +98,9 @@ def test_a_card_without_a_key_is_refused(write: Writer, missing: str) -> None:
     [
         (
             {"kind": "dihedral_scans"},
-            "has the unknown kind 'dihedral_scans' (did you mean 'dihedral_scan'?)",
+            "there is no kind of data 'dihedral_scans' (did you mean 'dihedral_scan'?)",
         ),
-        ({"energy_unit": "kcal"}, "has the unknown energy_unit 'kcal' (did you mean 'kcal/mol'?)"),
+        ({"energy_unit": "kcal"}, "'kcal' is not a unit of energy (did you mean 'kcal/mol'?)"),
         ({"energy_unit": None}, "lacks the key 'energy_unit' for its energies; choose from eV"),
         ({"energy_units": "eV"}, "has the unknown key 'energy_units' (did you mean 'energy_unit'?)"),
     ],

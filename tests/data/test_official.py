@@ -17,11 +17,11 @@ from ase import units
 
 from assay.cli import main
 from assay.data import official as published
+from assay.data.dataset import OFFICIAL
 from assay.data.fetch import kept, place
+from assay.data.kinds import KINDS
 from assay.data.nci_atlas import read_nci_atlas
 from assay.data.official import fetch_official, find_official, official
-from assay.data.dataset import OFFICIAL
-from assay.data.kinds import KINDS
 from assay.data.source import open_data
 from assay.errors import AssayError
 from mlipaudit_documents import CONFORMERS, GEOMETRY, REACTION
@@ -90,6 +90,7 @@ REPOSITORY = tarred(
         "MLFF_test_data-x/TorsionNet500/fragment_010.json": json.dumps([conformation(0, -1.0), conformation(15, -1.1)]),
         "MLFF_test_data-x/TorsionNet500/fragment_002.json": json.dumps([conformation(0, -1.0), conformation(15, -1.2)]),
         "MLFF_test_data-x/TorsionNet500/fragment_003.json": json.dumps([PLAIN, PLAIN]),
+        "MLFF_test_data-x/TorsionNet500/fragment_004.json": "[]",
         "MLFF_test_data-x/tautobase/tautomer_pair_1.json": json.dumps([PLAIN, PLAIN]),
         "MLFF_test_data-x/README.md": "words",
     }
@@ -172,6 +173,7 @@ def test_two_sets_of_one_repository_are_downloaded_once(mirror: Behaviour) -> No
     assert torsions.records[0].coordinates == (0.0, 15.0)
     assert torsions.records[0].info["torsion"] == [0, 1, 2, 3]
     assert "lacks the key 'E[DLPNO-CCSD(T)](Ha)'" in torsions.remarks[0]
+    assert "cannot be read (it has no structures) and is left out" in torsions.remarks[1]
     assert tautomers.records[0].energies == pytest.approx((-1.5 * units.Hartree, -1.5 * units.Hartree))
     assert tautomers.card.sha256 == hashlib.sha256(REPOSITORY).hexdigest()
 
@@ -195,7 +197,7 @@ def test_a_folder_serves_as_mirror(mirror: Behaviour, tmp_path: Path, monkeypatc
 def test_an_archive_without_the_data_is_not_kept(mirror: Behaviour) -> None:
     mirror.files["mlipaudit-conformer_selection.zip"] = zipped({"folmsbee_dataset.json": json.dumps([CONFORMERS])})
     fetch_official("folmsbee")
-    with pytest.raises(AssayError, match=r"no file 'wiggle150_dataset.json' in .*; the publisher has changed the archive"):
+    with pytest.raises(AssayError, match=r"no file 'wiggle150_dataset.json' in .*; the publisher has changed"):
         find_official("wiggle150").read()
     mirror.files["mlipaudit-reference_geometry_stability.zip"] = b"<html>please log in</html>"
     with pytest.raises(AssayError, match="the archive of 'openff' cannot be read"):

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.data.embedded import defaults, embedded
-from assay.data.plausible import plausible
 from assay.data.dataset import Card, DataSet, Record
-from assay.data.source import open_data
+from assay.data.embedded import defaults, embedded
 from assay.data.energy_units import electronvolts
+from assay.data.plausible import plausible
+from assay.data.source import open_data
 from assay.errors import AssayError
 from assay.structure import Structure
 from mlipaudit_documents import write

@@ -90,7 +90,7 @@ def test_names_that_lead_nowhere_say_what_to_do(place: str, words: str, cache: P
 
 
 def test_a_folder_without_data_and_a_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match=r"has no data in a supported layout: neither 'data.toml' nor a file of MLIPAudit"):
+    with pytest.raises(AssayError, match=r"no data in a supported layout: neither 'data.toml' nor a file of MLIPAudit"):
         open_data([str(tmp_path)])
     (tmp_path / "file.json").write_text("{}")
     with pytest.raises(AssayError, match="is a file; give --data the folder of the file"):

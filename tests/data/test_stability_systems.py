@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from assay.analysis.motion import bonded_pairs, molecules_of
 from assay.configurations import radius, symbol
-from assay.data.embedded import embedded
 from assay.data.dataset import Record
+from assay.data.embedded import embedded
 from assay.structure import Structure
 
 SYSTEMS = {record.id: record for record in embedded()["assay-stability"].read().records}

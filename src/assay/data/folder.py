@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from assay.data.dataset import YOURS, Card, DataSet, Record
-from assay.data.energy_units import ENERGY_UNITS, electronvolts
+from assay.data.energy_units import ENERGY_UNITS, check_energy_unit, electronvolts
 from assay.data.kinds import KINDS, Kind, find_kind
 from assay.data.xyz import Frame, read_frames
 from assay.errors import AssayError
@@ -66,10 +67,7 @@ def _table(folder: Path) -> tuple[dict[str, str], Infos]:
     path = folder / CARD
     if not path.is_file():
         raise AssayError(f"there is no '{CARD}' in '{folder}'; it must give the name, kind and level of the data")
-    try:
-        table = tomllib.loads(_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise AssayError(f"'{path}' is not valid TOML: {error}") from error
+    table = _toml(path)
     for key in table:
         if key not in (*REQUIRED, *OPTIONAL, "records"):
             raise AssayError(f"'{path}' has the unknown key '{key}'{did_you_mean(key, REQUIRED + OPTIONAL)}")
@@ -79,18 +77,21 @@ def _table(folder: Path) -> tuple[dict[str, str], Infos]:
             raise AssayError(f"'{key}' in '{path}' must be text in quotes")
         if key in REQUIRED and not value.strip():
             raise AssayError(f"'{path}' lacks the key '{key}'; the keys {', '.join(REQUIRED)} are needed")
-    _one_of(path, "kind", texts["kind"], KINDS)
-    if texts["energy_unit"]:
-        _one_of(path, "energy_unit", texts["energy_unit"], ENERGY_UNITS)
+    try:
+        find_kind(texts["kind"])
+        check_energy_unit(texts["energy_unit"] or "eV")
+    except AssayError as error:
+        raise AssayError(f"'{path}' cannot be used: {error}") from error
     infos = table.get("records", {})
     _check_infos(path, infos)
     return texts, infos
 
 
-def _one_of(path: Path, key: str, value: str, choices: Collection[str]) -> None:
-    if value not in choices:
-        hint = did_you_mean(value, choices)
-        raise AssayError(f"'{path}' has the unknown {key} '{value}'{hint}; choose from {', '.join(choices)}")
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise AssayError(f"'{path}' is not valid TOML: {error}") from error
 
 
 def _check_infos(path: Path, infos: object) -> None:

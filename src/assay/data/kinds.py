@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import entry_points
 from math import inf
 from types import MappingProxyType
 
@@ -191,7 +192,10 @@ KINDS: Mapping[str, Kind] = MappingProxyType(_kinds)
 
 
 def find_kind(name: str) -> Kind:
-    """The kind of data with this name."""
+    """The kind of data with this name. Benchmarks of other packages are imported if Assay itself has no such kind."""
+    if name not in KINDS:
+        for point in entry_points(group="assay.benchmarks"):
+            point.load()
     if name not in KINDS:
         raise AssayError(f"there is no kind of data '{name}'{did_you_mean(name, KINDS)}; there are {', '.join(KINDS)}")
     return KINDS[name]
@@ -200,8 +204,8 @@ def find_kind(name: str) -> Kind:
 def register_kind(kind: Kind) -> Kind:
     """Add a kind of data that a benchmark outside of Assay needs, and return it.
 
-    Call it in the module of the benchmark, so that the kind exists whenever the benchmark does. The same kind may be
-    registered again, for example by a notebook cell that is run twice; two different kinds of one name are an error.
+    Call it in the module of the benchmark. The same kind may be registered again, for example by a notebook cell that
+    is run twice; two different kinds with one name are an error.
     """
     other = KINDS.get(kind.name)
     if other is not None and (other in _BUILT_IN or other.what != kind.what):

@@ -31,7 +31,7 @@ def read_mlff(archive: Path, card: Card, folder: str, energy: str) -> list[DataS
             reason = find_kind(card.kind).complaint(record)
         except KeyError as error:
             reason = f"lacks the key {error}"
-        except (ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             reason = f"cannot be read ({error})"
         if reason:
             remarks.append(f"record '{stem}' of '{card.name}' {reason} and is left out")
@@ -53,6 +53,8 @@ def _in_order(name: str) -> tuple[int, str]:
 
 
 def _record(name: str, entries: list[dict[str, Any]], energy: str) -> Record:
+    if not entries:
+        raise ValueError("it has no structures")
     scale = electronvolts("Hartree")
     structures = tuple(_structure(entry) for entry in entries)
     energies = tuple(scale * float(entry[energy]) for entry in entries)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assay.benchmark import Benchmark, Observation, Scope, registered_benchmarks
-from assay.data.embedded import defaults
 from assay.data.dataset import Record
+from assay.data.embedded import defaults
 from assay.data.source import DataSource
 from assay.jobs import Dynamics
 from assay.outcome import Outcome

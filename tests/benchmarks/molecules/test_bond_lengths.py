@@ -10,8 +10,8 @@ import pytest
 
 from assay.benchmark import Observation, Scope
 from assay.data.bond_types import BOND_TYPES
-from assay.data.embedded import defaults
 from assay.data.dataset import Record
+from assay.data.embedded import defaults
 from assay.data.source import DataSource
 from assay.jobs import Dynamics, Watch
 from assay.outcome import OK, Outcome

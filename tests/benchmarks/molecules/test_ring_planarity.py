@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assay.benchmark import Observation, Scope
-from assay.data.embedded import defaults
 from assay.data.dataset import Record
+from assay.data.embedded import defaults
 from assay.data.source import DataSource
 from assay.outcome import OK, Outcome
 from assay.structure import Floats, Structure
