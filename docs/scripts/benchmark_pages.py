@@ -1,9 +1,9 @@
 """Write what the documentation takes from the code, and check what people wrote against it. `make docs` runs this.
 
 Written into docs/benchmarks/ (not kept in git): a page for each benchmark from its module docstring, an index, the
-tables of broken models and of registered models, and the help texts of the command line. Checked: the tables of
-benchmarks and models in README.md, the matrix in docs/sabotage.md, and the numbers that pages quote (`phrases.py`).
-Exit code 1, with one line for each thing to mend, if these lag behind the code.
+tables of broken models, of registered models and of kinds of data, and the help texts of the command line. Checked: the
+tables of benchmarks and models in README.md, the matrix in docs/sabotage.md, and the numbers that pages quote
+(`phrases.py`). Exit code 1, with one line for each thing to mend, if these lag behind the code.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+from kind_table import kind_table
 from model_tables import model_tables
 from phrases import PHRASES
 from sabotage_matrix import must_catch, short_names
@@ -41,6 +42,7 @@ def main() -> int:
     (OUTPUT / "index.md").write_text(index(known), encoding="utf-8")
     (OUTPUT / "generated" / "broken.md").write_text(broken_models(), encoding="utf-8")
     (OUTPUT / "generated" / "models.md").write_text(model_tables(), encoding="utf-8")
+    (OUTPUT / "generated" / "kinds.md").write_text(kind_table(), encoding="utf-8")
     for command in COMMANDS:
         (OUTPUT / "generated" / f"help-{command or 'assay'}.txt").write_text(help_text(command), encoding="utf-8")
     stale = [*stale_readme(known), *stale_models(), *stale_matrix(), *stale_numbers()]

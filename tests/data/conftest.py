@@ -1,4 +1,4 @@
-"""A small web server on this machine that serves files well or badly, a cache of its own, and folders of data."""
+"""A small web server on this computer that can misbehave, an empty cache, and kinds of data for one test only."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.data import kinds
+
 
 @dataclass
 class Behaviour:
@@ -17,7 +19,7 @@ class Behaviour:
 
     files: dict[str, bytes] = field(default_factory=dict)
     cut_at: list[int] = field(default_factory=list)
-    """Send only so many bytes in the first, second, ... answer, and hang up."""
+    """Numbers of bytes to send in the first, second, ... answer before the connection is closed."""
 
     ignore_range: bool = False
     etag: bool = True
@@ -61,7 +63,7 @@ def handler(behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
             try:
                 self.wfile.write(content[start:end])
             except ConnectionError:
-                pass  # the client has had enough
+                pass  # the client closed the connection
 
     return Handler
 
@@ -81,8 +83,17 @@ def server() -> Iterator[Behaviour]:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache; proxies of the machine are of no concern to a server on it."""
+    """An empty cache, and no proxies, because the server is on this computer."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ASSAY_DATA_MIRROR"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def new_kinds() -> Iterator[None]:
+    """Kinds that the test registers are gone afterwards."""
+    before = dict(kinds._kinds)
+    yield
+    kinds._kinds.clear()
+    kinds._kinds.update(before)

@@ -1,26 +1,36 @@
-"""The example on the page about data is a data set."""
+"""The examples on the page about data work, and the page has every kind, unit, file and name."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
-from assay.data.dataset import KINDS
 from assay.data.energy_units import ENERGY_UNITS
 from assay.data.fetch import kept
+from assay.data.kinds import KINDS
 from assay.data.mlipaudit import LAYOUTS
 from assay.data.official import official
 from assay.data.source import open_data
 
-PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "data.md").read_text(encoding="utf-8")
 
 
-def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None
-    return found[1]
+def block(language: str, number: int = 0) -> str:
+    return str(re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[number])
+
+
+def generated_table() -> str:
+    """What `make docs` puts in the place of `kinds.md`."""
+    spec = importlib.util.spec_from_file_location("kind_table", DOCS / "scripts" / "kind_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return str(module.kind_table())
 
 
 @pytest.fixture
@@ -47,8 +57,22 @@ def test_the_python_example_runs(
     assert capsys.readouterr().out.startswith("my-torsions GFN2-xTB")
 
 
+def test_a_kind_is_declared_as_in_the_example(tmp_path: Path, new_kinds: None) -> None:
+    exec(block("python", 1), {})
+    assert KINDS["inversions"].limits.range == 3.0
+    frame = "4\nrecord=ammonia reference_energy={0}\nN 0 0 {1}\nH 0.94 0 0\nH -0.47 0.814 0\nH -0.47 -0.814 0\n"
+    (tmp_path / "data.toml").write_text('name = "n"\nkind = "inversions"\nlevel = "x"\nenergy_unit = "kcal/mol"\n')
+    (tmp_path / "a.xyz").write_text(frame.format(0.0, 0.38) + frame.format(5.8, 0.0))
+    assert [record.id for record in open_data([str(tmp_path)]).read("inversions")[0].records] == ["ammonia"]
+
+
 def test_every_kind_unit_file_and_name_is_on_the_page() -> None:
-    for word in (*KINDS, *ENERGY_UNITS, *LAYOUTS, *official()):
+    table = generated_table()
+    assert '--8<-- "kinds.md"' in PAGE
+    assert len(table.splitlines()) == 2 + len(KINDS)
+    for kind in KINDS.values():
+        assert f"| `{kind.name}` | {kind.what}" in table
+    for word in (*ENERGY_UNITS, *LAYOUTS, *official()):
         assert f"`{word}`" in PAGE, word
 
 

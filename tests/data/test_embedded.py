@@ -9,11 +9,11 @@ import pytest
 from ase import units
 from ase.data.s22 import create_s22_system, get_interaction_energy_s22
 
-from assay.data.dataset import EMBEDDED, KINDS, DataSet
+from assay.data.dataset import EMBEDDED, DataSet
 from assay.data.digest import content_sha256
 from assay.data.embedded import SETS, defaults, embedded
 from assay.data.folder import CARD
-from assay.data.rules import complaint
+from assay.data.kinds import KINDS, find_kind
 from assay.data.s22x5 import GROUPS, read_s22x5
 
 NAMES = sorted(embedded())
@@ -42,7 +42,7 @@ def test_the_card_is_true_of_the_records(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_records_follow_the_rules_of_their_kind(name: str) -> None:
     data = embedded()[name].read()
-    assert [complaint(data.card.kind, record) for record in data.records] == [""] * len(data.records)
+    assert [find_kind(data.card.kind).complaint(record) for record in data.records] == [""] * len(data.records)
     assert len({record.id for record in data.records}) == len(data.records)
     assert all(s.charge is not None and s.spin is not None for r in data.records for s in r.structures)
 

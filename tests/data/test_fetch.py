@@ -1,4 +1,4 @@
-"""Downloads end whole or not at all, whatever the server does."""
+"""A download is complete or is not kept, whatever the server does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.data import fetch as fetching
-from assay.data.fetch import Download, damage, fetch, kept, place
+from assay.data import transfer
+from assay.data.fetch import damage, fetch, kept, place
+from assay.data.transfer import Download
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -55,9 +57,11 @@ def test_a_download_that_breaks_off_goes_on_where_it_stopped(server: Behaviour, 
 
 
 def test_a_connection_that_keeps_breaking_leaves_a_part_for_the_next_command(server: Behaviour, cache: Path) -> None:
-    server.cut_at = [100] * fetching.ATTEMPTS
+    server.cut_at = [100] * transfer.ATTEMPTS
     message = complaint(wanted(server))
-    assert message.endswith("broke off after 400 bytes 4 times; run the same command to go on from there")
+    assert message.endswith(
+        "was lost 4 times, the last time after 400 bytes; run the same command to continue from there"
+    )
     assert left(cache) == {"set.zip.part", "set.zip.part.json"}
     server.asked.clear()
     assert fetch(wanted(server)).read_bytes() == CONTENT
@@ -72,7 +76,7 @@ def test_a_server_that_ignores_ranges_sends_all_of_it_again(server: Behaviour, c
 
 def test_a_file_that_changed_meanwhile_is_not_glued_to_the_old_part(server: Behaviour, cache: Path) -> None:
     unpinned = wanted(server, sha256="", bytes=None)
-    server.cut_at = [5000] * fetching.ATTEMPTS
+    server.cut_at = [5000] * transfer.ATTEMPTS
     complaint(unpinned)
     server.files["set.zip"] = CONTENT[::-1]
     assert fetch(unpinned).read_bytes() == CONTENT[::-1]
@@ -85,7 +89,7 @@ def test_without_a_hash_or_validator_nothing_is_resumed(server: Behaviour, cache
 
 
 def test_a_part_that_is_too_long_is_thrown_away(server: Behaviour, cache: Path) -> None:
-    server.cut_at = [5000] * fetching.ATTEMPTS
+    server.cut_at = [5000] * transfer.ATTEMPTS
     complaint(wanted(server))
     with (cache / "data" / "set.zip.part").open("ab") as part:
         part.write(b"x" * len(CONTENT))
@@ -95,7 +99,7 @@ def test_a_part_that_is_too_long_is_thrown_away(server: Behaviour, cache: Path) 
 def test_other_content_than_was_published_is_removed(server: Behaviour, cache: Path) -> None:
     server.files["set.zip"] = CONTENT[:-1] + b"?"
     message = complaint(wanted(server))
-    assert message.endswith("its sha256 differs; it is removed, fetch it again")
+    assert message.endswith("its sha256 differs; it was deleted, fetch it again")
     assert left(cache) == set()
 
 
@@ -105,11 +109,11 @@ def test_another_size_than_was_published_is_not_downloaded(server: Behaviour, ca
 
 
 def test_a_stream_without_end_is_cut_off(server: Behaviour, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "LARGEST", 500_000)
+    monkeypatch.setattr(transfer, "LARGEST", 500_000)
     endless = wanted(server, sha256="", bytes=None)
-    assert "has 1048576 bytes; more than 500000 are not downloaded" in complaint(endless)
+    assert "has 1048576 bytes, and at most 500000 are downloaded" in complaint(endless)
     server.length = False
-    assert "sends more than 500000 bytes; the download is thrown away" in complaint(endless)
+    assert "sends more than 500000 bytes; the download was deleted" in complaint(endless)
     assert "set.zip.part" not in left(cache)
 
 
@@ -121,7 +125,7 @@ def test_a_file_without_a_known_hash_is_trusted_once_and_compared_ever_after(ser
     assert (note.sha256, note.bytes, note.revision) == (SHA256, len(CONTENT), "abc")
     assert damage("set.zip") == ""
     path.write_bytes(b"spoilt")
-    assert damage("set.zip") == "differs from its sha256"
+    assert damage("set.zip") == "does not match its sha256"
     assert fetch(unpinned).read_bytes() == CONTENT
 
 
@@ -131,7 +135,7 @@ def test_a_damaged_file_without_a_known_hash_is_not_replaced_by_another(server: 
     path.write_bytes(b"spoilt")
     server.files["set.zip"] = b"something else"
     assert "is not the file that was fetched before: its sha256 differs" in complaint(unpinned)
-    assert damage("set.zip") == "differs from its sha256"
+    assert damage("set.zip") == "does not match its sha256"
 
 
 def test_another_revision_is_fetched_even_if_the_old_one_is_whole(server: Behaviour, cache: Path) -> None:
@@ -154,12 +158,12 @@ def test_what_is_not_what_it_should_be_is_not_kept(server: Behaviour, cache: Pat
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (404, "is no longer there (HTTP 404); get the file elsewhere and set ASSAY_DATA_MIRROR"),
-        (407, "the proxy asks for a password (HTTP 407); put it into HTTPS_PROXY"),
-        (503, "is refused (HTTP 503 Service Unavailable); try later"),
+        (404, "no longer exists (HTTP 404); get the file elsewhere and set ASSAY_DATA_MIRROR"),
+        (407, "the proxy asks for a password (HTTP 407); add it to HTTPS_PROXY"),
+        (503, "(HTTP 503 Service Unavailable); try later"),
     ],
 )
-def test_a_server_that_refuses_is_quoted(server: Behaviour, cache: Path, status: int, words: str) -> None:
+def test_the_reason_of_a_refusal_is_reported(server: Behaviour, cache: Path, status: int, words: str) -> None:
     server.status = status
     assert words in complaint(wanted(server))
     assert server.asked == ["all"]
@@ -182,14 +186,14 @@ def test_a_full_disk_is_one_sentence(server: Behaviour, cache: Path, monkeypatch
     def full(*arguments: object) -> None:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(fetching, "_copy", full)
+    monkeypatch.setattr(transfer, "_copy", full)
     assert complaint(wanted(server)).endswith(
-        "cannot be written (No space left on device); set ASSAY_CACHE to a folder with room for it"
+        "cannot be written (No space left on device); set ASSAY_CACHE to a folder with enough space"
     )
 
 
 def test_two_processes_do_not_write_one_file(server: Behaviour, cache: Path) -> None:
     (cache / "data").mkdir(parents=True)
     with fetching._alone(place("set.zip.part"), "set.zip"):
-        assert complaint(wanted(server)) == "another process is fetching 'set.zip'; wait for it to finish"
+        assert complaint(wanted(server)) == "another process is fetching 'set.zip'; wait until it has finished"
     assert fetch(wanted(server)).read_bytes() == CONTENT

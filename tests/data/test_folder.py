@@ -1,4 +1,4 @@
-"""A folder with `data.toml` and XYZ files is a data set; whatever is wrong with it is said in one sentence."""
+"""A folder with `data.toml` and XYZ files is a data set; every mistake in it is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ase import units
 
-from assay.data.dataset import KINDS
 from assay.data.folder import read_card, read_folder
+from assay.data.kinds import KINDS
 from assay.errors import AssayError
 
 Writer = Callable[..., Path]
@@ -98,11 +98,11 @@ def test_a_card_without_a_key_is_refused(write: Writer, missing: str) -> None:
     [
         (
             {"kind": "dihedral_scans"},
-            "the kind 'dihedral_scans', which is not known (did you mean 'dihedral_scan'?)",
+            "there is no kind of data 'dihedral_scans' (did you mean 'dihedral_scan'?)",
         ),
-        ({"energy_unit": "kcal"}, "has the energy_unit 'kcal', which is not known (did you mean 'kcal/mol'?)"),
-        ({"energy_unit": None}, "lacks the key 'energy_unit' of its energies; choose from eV"),
-        ({"energy_units": "eV"}, "has a key 'energy_units', which is not known (did you mean 'energy_unit'?)"),
+        ({"energy_unit": "kcal"}, "'kcal' is not a unit of energy (did you mean 'kcal/mol'?)"),
+        ({"energy_unit": None}, "lacks the key 'energy_unit' for its energies; choose from eV"),
+        ({"energy_units": "eV"}, "has the unknown key 'energy_units' (did you mean 'energy_unit'?)"),
     ],
 )
 def test_a_wrong_card_is_refused_with_a_hint(write: Writer, card: dict[str, object], words: str) -> None:
@@ -113,20 +113,20 @@ def test_a_wrong_card_is_refused_with_a_hint(write: Writer, card: dict[str, obje
     ("frames", "words"),
     [
         (scan().replace("record=turn ", "", 1), "the frame on line 1 of"),
-        (scan().replace("reference_energy=5.0", "reference_energy=nan"), "has a value in its energies that is not"),
-        (scan().replace("reference_energy=5.0", "reference_energy=inf"), "has a value in its energies that is not"),
+        (scan().replace("reference_energy=5.0", "reference_energy=nan"), "has NaN or infinite energies"),
+        (scan().replace("reference_energy=5.0", "reference_energy=inf"), "has NaN or infinite energies"),
         (scan().replace("reference_energy=5.0", "reference_energy=much"), "has 'reference_energy=much' on line 6"),
         (scan().replace("reference_energy=5.0", ""), "has 'reference_energy' in 2 of its 3 frames"),
-        (scan().replace("coordinate", "angle"), "does not say where on the scan its structures lie"),
-        (scan().replace("F 0 0 0.95", "F 0 0 nan"), "has a position that is not a finite number"),
+        (scan().replace("coordinate", "angle"), "has no coordinates (the angle or distance of each structure)"),
+        (scan().replace("F 0 0 0.95", "F 0 0 nan"), "has NaN or infinite positions"),
         (scan().replace("F 0 0 0.95", "Cl 0 0 0.95"), "has structures of different atoms (HF and HCl)"),
         (scan().replace("H 0 0 0\nF 0 0 0.95", "F 0 0 0\nH 0 0 0.95"), "lists the atoms of its structures in"),
         (scan().replace("charge=0", "charge=1", 1), "has structures of different charge or spin"),
         (scan().replace("charge=0", "charge=half", 1), "'charge=half' in the frame on line 1"),
-        (scan().replace("spin=1", "spin=0", 1), "is a multiplicity and at least 1"),
-        (scan() + scan("b") + scan(), "the record 'turn' stands twice in"),
+        (scan().replace("spin=1", "spin=0", 1), "is a multiplicity, which is at least 1"),
+        (scan() + scan("b") + scan(), "the record 'turn' occurs twice in"),
         (scan().replace("F 0 0 0.95", "F 0 0"), "the atoms of the frame on line 5 of"),
-        (scan().rpartition("F")[0], "ends in the middle of the frame that begins on line 9; it is cut short"),
+        (scan().rpartition("F")[0], "ends in the middle of the frame that begins on line 9; it is incomplete"),
         (scan().partition("\n2\n")[0] + "\n", "has fewer than two structures"),
     ],
 )  # fmt: skip
@@ -143,9 +143,9 @@ def test_one_name_in_two_files_is_a_mistake(write: Writer) -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("[records.trun]\ngroup = 'x'\n", "describes a record 'trun' that has no frame (did you mean 'turn'?)"),
+        ("[records.trun]\ngroup = 'x'\n", "describes a record 'trun' that has no frames (did you mean 'turn'?)"),
         ("[records.turn]\natom_a = [0]\n", "has a key 'atom_a'; did you mean 'atoms_a'?"),
-        ("[records.turn]\ntorsion = [0, 1]\n", "needs four different atoms for its torsion, counted from 0 to 1"),
+        ("[records.turn]\ntorsion = [0, 1]\n", "needs four different atoms for its torsion, with numbers from 0 to 1"),
         ("[records.turn]\natoms_a = [0]\natoms_b = [2]\n", "needs atoms_a and atoms_b as lists of atoms"),
         ("[records.turn]\natoms_a = [0, 1]\natoms_b = [1]\n", "in neither of atoms_a and atoms_b, or in both"),
         ("[records]\nturn = 1\n", "must be tables, one [records.NAME] for each record"),
@@ -159,13 +159,13 @@ def test_wrong_tables_of_records_are_refused(write: Writer, table: str, words: s
 def test_missing_and_unreadable_files_are_one_sentence(write: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write()
     (folder / "structures.xyz").write_bytes(b"\xff\xfe\x00")
-    assert "is not text in UTF-8" in complaint(folder)
+    assert "is not UTF-8 text" in complaint(folder)
     (folder / "structures.xyz").unlink()
-    assert "there is no .xyz file beside" in complaint(folder)
+    assert "there is no .xyz file next to" in complaint(folder)
     (folder / "structures.xyz").write_text("\n")
-    assert "hold no frames" in complaint(folder)
+    assert "contain no frames" in complaint(folder)
     monkeypatch.setattr("assay.data.folder.LARGEST", 3)
-    assert "more than 3 are not read" in complaint(folder)
+    assert "at most 3 are read" in complaint(folder)
     (folder / "data.toml").unlink()
     assert "there is no 'data.toml' in" in complaint(folder)
 
@@ -180,9 +180,9 @@ def reaction(*roles: str) -> str:
         ("tautomers", scan(), "has 3 structures instead of two"),
         ("reactions", reaction("reactant", "product"), "has the roles reactant, product instead of one each of"),
         ("reactions", scan(), "has the roles none instead of one each of"),
-        ("reference_geometry", reaction("reference", "reference"), "instead of reference, and then perhaps displaced"),
+        ("reference_geometry", reaction("reference", "reference"), "instead of reference, or reference and displaced"),
         ("conformer_selection", reaction("a"), "has fewer than two structures"),
-        ("noncovalent_interactions", reaction("a", "b"), "does not say where on the scan"),
+        ("noncovalent_interactions", reaction("a", "b"), "has no coordinates"),
     ],
 )
 def test_each_kind_has_its_number_of_structures(write: Writer, kind: str, frames: str, words: str) -> None:

@@ -1,4 +1,4 @@
-"""MLIPAudit's files are read as that program reads them, and one bad entry costs only itself."""
+"""MLIPAudit's files are read as that program reads them; a bad entry is left out and the others are used."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ def without(entry: dict[str, object], key: str) -> dict[str, object]:
     [
         ("NCI_Atlas.json", HYDROGENS, without(HYDROGENS, "coords"), "lacks the key 'coords'"),
         ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"distance_profile": [1.0]}, "3 structures, 1 distances and"),
-        ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"total_charge": 0.5}, "has 'total_charge' 0.5, which is no whole"),
-        ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"total_charge": float("inf")}, "which is no whole number"),
+        ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"total_charge": 0.5}, "'total_charge' 0.5, which is not a whole"),
+        ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"total_charge": float("inf")}, "which is not a whole number"),
         ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"atom_symbols": ["H", "H"]}, "has 4 positions for 2 atoms"),
         ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"atom_symbols": ["H", "H", "H", "Q"]}, "has an element 'Q'"),
         ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"selection_indices_b": [2, 9]}, "needs atoms_a and atoms_b"),
-        ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"interaction_energy_profile": [1, 2, float("nan")]}, "not a finite"),
+        ("NCI_Atlas.json", HYDROGENS, HYDROGENS | {"interaction_energy_profile": [1, 2, float("nan")]}, "has NaN or"),
         ("TorsionNet500.json", FRAGMENT, FRAGMENT | {"dft_energy_profile": [[0, 1], [2]]}, "not a table of numbers"),
-        ("TorsionNet500.json", FRAGMENT, FRAGMENT | {"dft_energy_profile": [1.0, 2.0]}, "of the shape 2"),
+        ("TorsionNet500.json", FRAGMENT, FRAGMENT | {"dft_energy_profile": [1.0, 2.0]}, "of the wrong shape (2)"),
         ("TorsionNet500.json", FRAGMENT, FRAGMENT | {"dft_energy_profile": [[0, 1]]}, "has 1 energies for 2"),
-        ("tautobase_2792.json", PAIR, PAIR | {"energies": [float("inf"), 0.0]}, "not a finite"),
+        ("tautobase_2792.json", PAIR, PAIR | {"energies": [float("inf"), 0.0]}, "has NaN or infinite energies"),
         ("tautobase_2792.json", PAIR, PAIR | {"atom_symbols": [["H", "F"], ["H", "Cl"]]}, "of different atoms"),
         ("openff_n200_neutral.json", GEOMETRY, GEOMETRY | {"atom_symbols": "HF"}, "not a list of symbols"),
         ("grambow_dataset.json", REACTION, REACTION | {"products": None}, "has 'products' that is not an object"),
@@ -129,7 +129,7 @@ def test_a_bad_entry_is_left_out_with_a_sentence(
         ("{'single': quotes}", "is not valid JSON"),
         (json.dumps({"a": HYDROGENS})[:300], "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
-        ("7", "must hold an object or a list of entries"),
+        ("7", "must contain an object or a list of entries"),
         ("{}", "is empty"),
         ({"bad": {}}, "there is no usable record"),
     ],

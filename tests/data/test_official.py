@@ -17,8 +17,9 @@ from ase import units
 
 from assay.cli.main import main
 from assay.data import official as published
-from assay.data.dataset import KINDS, OFFICIAL
+from assay.data.dataset import OFFICIAL
 from assay.data.fetch import kept, place
+from assay.data.kinds import KINDS
 from assay.data.nci_atlas import read_nci_atlas
 from assay.data.official import fetch_official, find_official, official
 from assay.data.source import open_data
@@ -89,6 +90,7 @@ REPOSITORY = tarred(
         "MLFF_test_data-x/TorsionNet500/fragment_010.json": json.dumps([conformation(0, -1.0), conformation(15, -1.1)]),
         "MLFF_test_data-x/TorsionNet500/fragment_002.json": json.dumps([conformation(0, -1.0), conformation(15, -1.2)]),
         "MLFF_test_data-x/TorsionNet500/fragment_003.json": json.dumps([PLAIN, PLAIN]),
+        "MLFF_test_data-x/TorsionNet500/fragment_004.json": "[]",
         "MLFF_test_data-x/tautobase/tautomer_pair_1.json": json.dumps([PLAIN, PLAIN]),
         "MLFF_test_data-x/README.md": "words",
     }
@@ -171,6 +173,7 @@ def test_two_sets_of_one_repository_are_downloaded_once(mirror: Behaviour) -> No
     assert torsions.records[0].coordinates == (0.0, 15.0)
     assert torsions.records[0].info["torsion"] == [0, 1, 2, 3]
     assert "lacks the key 'E[DLPNO-CCSD(T)](Ha)'" in torsions.remarks[0]
+    assert "cannot be read (it has no structures) and is left out" in torsions.remarks[1]
     assert tautomers.records[0].energies == pytest.approx((-1.5 * units.Hartree, -1.5 * units.Hartree))
     assert tautomers.card.sha256 == hashlib.sha256(REPOSITORY).hexdigest()
 
@@ -194,7 +197,7 @@ def test_a_folder_serves_as_mirror(mirror: Behaviour, tmp_path: Path, monkeypatc
 def test_an_archive_without_the_data_is_not_kept(mirror: Behaviour) -> None:
     mirror.files["mlipaudit-conformer_selection.zip"] = zipped({"folmsbee_dataset.json": json.dumps([CONFORMERS])})
     fetch_official("folmsbee")
-    with pytest.raises(AssayError, match=r"no file 'wiggle150_dataset.json' in .*; the packing has changed"):
+    with pytest.raises(AssayError, match=r"no file 'wiggle150_dataset.json' in .*; the publisher has changed"):
         find_official("wiggle150").read()
     mirror.files["mlipaudit-reference_geometry_stability.zip"] = b"<html>please log in</html>"
     with pytest.raises(AssayError, match="the archive of 'openff' cannot be read"):
@@ -204,14 +207,14 @@ def test_an_archive_without_the_data_is_not_kept(mirror: Behaviour) -> None:
 
 def test_a_hostile_archive_is_not_kept(mirror: Behaviour) -> None:
     mirror.files["mlipaudit-conformer_selection.zip"] = zipped({"../folmsbee_dataset.json": "[]"})
-    with pytest.raises(AssayError, match="lies outside of it; it is not read"):
+    with pytest.raises(AssayError, match="with a path outside of it; it is not read"):
         fetch_official("folmsbee")
     assert kept("mlipaudit-conformer_selection.zip") is None
 
 
 def test_damaged_data_is_not_used(mirror: Behaviour) -> None:
     fetch_official("nci-ihb100x10").write_bytes(ATLAS[:-5])
-    with pytest.raises(AssayError, match="differs from its sha256; fetch it again with: assay data fetch nci-ihb"):
+    with pytest.raises(AssayError, match="does not match its sha256; fetch it again with: assay data fetch nci-ihb"):
         open_data(["nci-ihb100x10"])
 
 
@@ -243,7 +246,7 @@ def test_the_revision_is_asked_for_once_and_kept(
         fetch_official("grambow", REVISION)
         for name in ("mlipaudit-reactivity.zip", "mlipaudit-conformer_selection.zip"):
             place(name).unlink()
-        with pytest.raises(AssayError, match=r"does not say which revision is current .* give --revision"):
+        with pytest.raises(AssayError, match=r"does not give the current revision .* give --revision"):
             fetch_official("grambow")
     finally:
         published.official.cache_clear()
@@ -252,7 +255,7 @@ def test_the_revision_is_asked_for_once_and_kept(
 @pytest.mark.parametrize(
     ("name", "revision", "words"),
     [
-        ("nci-ihb100x10", REVISION, "is pinned already and takes no --revision"),
+        ("nci-ihb100x10", REVISION, "has a fixed revision; leave out --revision"),
         ("folmsbee", "main", "the revision 'main' is not a full commit hash"),
         ("nci-ihb100", "", r"no published data set 'nci-ihb100' \(did you mean 'nci-ihb100x10'\?\)"),
     ],
@@ -267,7 +270,7 @@ def test_commands_fetch_verify_and_say_where(
 ) -> None:
     file = str(cache / "data" / "NCIA_IHB100x10_github_package.zip")
     assert main(["data", "verify"]) == 0
-    assert "nothing has been fetched yet" in capsys.readouterr().err
+    assert "no data set has been fetched" in capsys.readouterr().err
     assert main(["data", "fetch", "nci-ihb100x10", "openff"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == file
     assert main(["data", "path", "nci-ihb100x10"]) == 0
@@ -275,10 +278,10 @@ def test_commands_fetch_verify_and_say_where(
     assert main(["data", "path"]) == 0
     assert capsys.readouterr().out.strip() == str(cache / "data")
     assert main(["data", "verify"]) == 0
-    assert capsys.readouterr().out == "nci-ihb100x10 is whole\nopenff is whole\n"
+    assert capsys.readouterr().out == "nci-ihb100x10 is intact\nopenff is intact\n"
     Path(file).write_bytes(b"spoilt")
     assert main(["data", "verify", "nci-ihb100x10"]) == 1
-    assert capsys.readouterr().out == "nci-ihb100x10 differs from its sha256\n"
+    assert capsys.readouterr().out == "nci-ihb100x10 does not match its sha256\n"
     assert main(["data", "fetch", "openff", "nonsense"]) == 2
     assert "there is no published data set 'nonsense'" in capsys.readouterr().err
 

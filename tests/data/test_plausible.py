@@ -1,4 +1,4 @@
-"""Data in another unit than it says is refused in one sentence; a single odd record is not the unit's fault."""
+"""Data in another unit than stated is refused; a single wrong record does not mean that the unit is wrong."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_one_record_in_another_unit_is_left_out_or_an_error() -> None:
     lenient = plausible(wrong, "here", strict=False)
     assert [r.id for r in s22x5.records if r.id not in {kept.id for kept in lenient.records}] == [name]
     (remark,) = lenient.remarks
-    assert remark.startswith(f"record '{name}' of 's22x5' binds by")
+    assert remark.startswith(f"record '{name}' of 's22x5' has a binding energy of")
     assert remark.endswith("; it is left out")
     with pytest.raises(AssayError, match=f"record '{name}'"):
         plausible(wrong, "here", strict=True)
@@ -107,8 +107,8 @@ def test_a_folder_with_the_wrong_unit_is_refused_when_it_is_opened(tmp_path: Pat
     with pytest.raises(AssayError) as caught:
         open_data([str(tmp_path / "mine")])
     assert str(caught.value) == (
-        f"the data in '{tmp_path / 'mine'}' cannot be in eV, Å: record 'peroxide' of 'mine' spans 100.00 eV, "
-        "more than the 4.0 eV that are plausible; is the unit right?"
+        f"the data in '{tmp_path / 'mine'}' cannot be in eV, Å: record 'peroxide' of 'mine' has energies that "
+        "differ by 100.00 eV, while up to 4.0 eV is plausible; is the unit right?"
     )
 
 

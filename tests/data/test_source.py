@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.data import source
-from assay.data.dataset import KINDS
+from assay.data.kinds import KINDS
 from assay.data.source import DataSource, open_data
 from assay.errors import AssayError
 from mlipaudit_documents import DOCUMENTS, FRAGMENT, HYDROGENS, write
@@ -66,12 +66,12 @@ def test_several_folders_and_names_are_taken_together(tmp_path: Path) -> None:
     assert names(data, "reference_geometry") == ["g2-geometries"]
 
 
-def test_what_was_left_out_is_said_but_not_at_length(tmp_path: Path) -> None:
+def test_the_list_of_records_that_were_left_out_is_short(tmp_path: Path) -> None:
     bad = {f"bad{i}": {} for i in range(9)}
     write(tmp_path, {"NCI_Atlas.json": {"good": HYDROGENS, **bad}, "TorsionNet500.json": {"f": FRAGMENT, "g": {}}})
     remarks = open_data([str(tmp_path)]).remarks
     assert len(remarks) == 5
-    assert remarks[3] == "and 6 more remarks like these about 'NCI_Atlas'"
+    assert remarks[3] == "and 6 more remarks about 'NCI_Atlas'"
     assert "record 'g'" in remarks[4]
 
 
@@ -90,16 +90,16 @@ def test_names_that_lead_nowhere_say_what_to_do(place: str, words: str, cache: P
 
 
 def test_a_folder_without_data_and_a_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match=r"holds no data that is known: neither 'data.toml' nor a file of MLIPAudit"):
+    with pytest.raises(AssayError, match=r"no data in a supported layout: neither 'data.toml' nor a file of MLIPAudit"):
         open_data([str(tmp_path)])
     (tmp_path / "file.json").write_text("{}")
-    with pytest.raises(AssayError, match="is a file; --data takes the folder that it lies in"):
+    with pytest.raises(AssayError, match="is a file; give --data the folder of the file"):
         open_data([str(tmp_path / "file.json")])
 
 
 def test_two_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     places = [str(own(tmp_path / "a")), str(own(tmp_path / "b"))]
-    with pytest.raises(AssayError, match="two of the data sets given are called 'mine'"):
+    with pytest.raises(AssayError, match="two of the data sets have the name 'mine'"):
         open_data(places)
 
 

@@ -1,4 +1,4 @@
-"""XYZ files are read as text: names keep their spelling, and every fault is one sentence with a line number."""
+"""XYZ files are read as text: names keep their spelling, and every error has a line number."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def test_frames_follow_each_other_with_their_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("three\n\nO 0 0 0\n", "'w.xyz' line 1 must say how many atoms follow, but is 'three'"),
-        ("999999999\n\nO 0 0 0\n", "must say how many atoms follow"),
-        ("0\n\n", "must say how many atoms follow"),
-        ("2\n\nO 0 0 0\n", "'w.xyz' ends in the middle of the frame that begins on line 1; it is cut short"),
+        ("three\n\nO 0 0 0\n", "'w.xyz' line 1 must be the number of atoms, but is 'three'"),
+        ("999999999\n\nO 0 0 0\n", "must be the number of atoms"),
+        ("0\n\n", "must be the number of atoms"),
+        ("2\n\nO 0 0 0\n", "'w.xyz' ends in the middle of the frame that begins on line 1; it is incomplete"),
         ("1\n\nO 0 zero 0\n", "the atoms of the frame on line 1 of 'w.xyz' cannot be read"),
         ("1\n\nO 0 0\n", "the atoms of the frame on line 1 of 'w.xyz' cannot be read"),
         ("1\n\nXx 0 0 0\n", "there is no element Xx"),
         ('1\nLattice="1 2 3"\nO 0 0 0\n', "'Lattice' in 'w.xyz' line 2 must be nine numbers, but is '1 2 3'"),
         ('1\npbc="T T T"\nO 0 0 0\n', "but the frame has no 'Lattice'"),
-        ('1\npbc="yes"\nO 0 0 0\n', "must be three of T and F, but is 'yes'"),
+        ('1\npbc="yes"\nO 0 0 0\n', "must be three letters T or F, but is 'yes'"),
         ("1\nProperties=species:S:1\nO 0 0 0\n", "lacks 'species' or 'pos'"),
     ],
 )

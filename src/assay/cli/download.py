@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assay.data.fetch import Progress, quiet
+from assay.data.transfer import DownloadProgress, quiet
 
 
 @contextmanager
-def download_bar(name: str, enabled: bool) -> Iterator[Progress]:
+def download_bar(name: str, enabled: bool) -> Iterator[DownloadProgress]:
     """Gives the function that a download calls; a bar appears only where somebody watches."""
     if not enabled:
         yield quiet

@@ -1,1 +1,1 @@
-"""Reference data: embedded sets, published ones that are fetched, and the user's own; all become records."""
+"""Reference data: sets that come with Assay, published sets that are downloaded, and folders of the user."""

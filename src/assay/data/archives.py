@@ -1,4 +1,4 @@
-"""Zip and tar archives of strangers, read member by member and never unpacked onto the disk."""
+"""Zip and tar archives from the internet. They are read member by member and never unpacked to the disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assay.errors import AssayError
 MOST_MEMBERS = 200_000
 LARGEST_MEMBER = 2**29
 LARGEST_TOTAL = 2**32
-"""Limits for archives of data: members, bytes of one, and bytes of all of them once unpacked."""
+"""Limits for archives of data: number of members, unpacked bytes of one member, unpacked bytes of all members."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One entry of an archive: its path, its size (bytes) as the archive says, and whether it is a plain file."""
+    """An entry of an archive: its path, the size (bytes) that the archive states, and whether it is a regular file."""
 
     name: str
     size: int
@@ -29,9 +29,9 @@ class Member:
 
 @contextmanager
 def opened(archive: Path, what: str) -> Iterator[Iterator[Member]]:
-    """The members of a zip or a gzipped tar one after the other; `what` names the archive when it cannot be read.
+    """The members of a zip or a gzipped tar, one after the other; `what` names the archive in errors.
 
-    A member must be read before the next one is taken.
+    Read a member before you take the next one.
     """
     import tarfile
     import zipfile
@@ -65,26 +65,26 @@ def _tar(archive: Path) -> Iterator[Member]:
 
 
 def read_members(archive: Path, what: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-    """The contents of the wanted files. An archive with anything odd in it, wanted or not, is refused as a whole."""
+    """The contents of the wanted files. An archive with any unsafe member is refused, even if it is not wanted."""
     found: dict[str, bytes] = {}
     count = total = 0
     with opened(archive, what) as members:
         for member in members:
             count, total = count + 1, total + member.size
-            _refuse_odd(member, what)
+            _refuse_unsafe(member, what)
             if count > MOST_MEMBERS or member.size > LARGEST_MEMBER or total > LARGEST_TOTAL:
                 raise AssayError(
-                    f"the archive of {what} unpacks to more than is allowed ({member.name[:80]!r} has {member.size} "
-                    f"bytes, {total} in {count} members so far); it is not read"
+                    f"the archive of {what} is larger than allowed when unpacked ({member.name[:80]!r} has "
+                    f"{member.size} bytes, {total} in the first {count} members); it is not read"
                 )
             if member.regular and wanted(member.name):
                 found[member.name] = member.read()
     return found
 
 
-def _refuse_odd(member: Member, what: str) -> None:
+def _refuse_unsafe(member: Member, what: str) -> None:
     path, name = PurePosixPath(member.name.replace("\\", "/")), member.name[:80]
     if path.is_absolute() or ".." in path.parts:
-        raise AssayError(f"the archive of {what} has a member {name!r} that lies outside of it; it is not read")
+        raise AssayError(f"the archive of {what} has a member {name!r} with a path outside of it; it is not read")
     if not (member.regular or member.folder):
-        raise AssayError(f"the archive of {what} has a member {name!r} that is no plain file; it is not read")
+        raise AssayError(f"the archive of {what} has a member {name!r} that is not a regular file; it is not read")

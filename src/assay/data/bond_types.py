@@ -1,4 +1,4 @@
-"""Bonds of carbon by type: how long they are, and how stiff. Enough to tell a type by its length, and the reverse."""
+"""Lengths and stiffnesses of carbon bonds by type, to find the type of a bond from its length and the reverse."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ BOND_TYPES: Mapping[str, BondType] = {
 """Lengths of ωB97M-D3(BJ)/def2-TZVP minima; stiffness in GFN2-xTB, by data_generation/fluctuations.py."""
 
 FAR = 0.12
-"""A bond that differs from the length of its type by more than this (Å) is of another type."""
+"""A bond whose length differs by more than this (Å) from that of a type is of another type."""
 
 
 def bond_type(symbols: tuple[str, str], length: float) -> str:
-    """The type of a bond of two elements that comes nearest to a length; empty if none is near."""
+    """The type of a bond between two elements with the closest length; empty if no type is close."""
     first, second = sorted(symbols, key=lambda s: (s != "C", s))
     kinds = {name: kind for name, kind in BOND_TYPES.items() if name[0] == first and name[2] == second}
     near = min(kinds, key=lambda name: abs(kinds[name].length - length), default="")
@@ -38,5 +38,5 @@ def bond_type(symbols: tuple[str, str], length: float) -> str:
 
 
 def fits(name: str, length: float) -> bool:
-    """False when a bond of a known type is too long or too short for it."""
+    """False if a bond is too long or too short for its type; true for types that are not in the table."""
     return name not in BOND_TYPES or abs(BOND_TYPES[name].length - length) <= FAR

@@ -1,4 +1,4 @@
-"""The folder of fetched files, and what every writer to it needs: a hash, and one sentence when the disk refuses."""
+"""The folder of downloaded files, checksums of files, and one clear error when the disk is full or read-only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.errors import AssayError
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept: `$ASSAY_CACHE`, else `assay` in the user's cache folder."""
+    """The folder of downloaded files: `$ASSAY_CACHE`, else `assay` in the user's cache folder."""
     if own := os.environ.get("ASSAY_CACHE"):
         return Path(own).expanduser()
     shared = os.environ.get("XDG_CACHE_HOME")
@@ -20,18 +20,18 @@ def cache_folder() -> Path:
 
 
 def file_sha256(path: Path) -> str:
-    """The sha256 of a file's bytes, as 64 hexadecimal digits."""
+    """The sha256 of a file, as 64 hexadecimal digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Turn a full or unwritable disk into one sentence."""
+    """Turn errors of writing to the disk into one sentence for the user."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise AssayError(
-            f"the cache '{folder}' cannot be written ({reason}); set ASSAY_CACHE to a folder with room for it"
+            f"the cache '{folder}' cannot be written ({reason}); set ASSAY_CACHE to a folder with enough space"
         ) from error

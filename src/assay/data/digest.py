@@ -1,4 +1,4 @@
-"""A sha256 of records themselves, for sets that another package carries inside its own files."""
+"""A sha256 of records, for data sets that are part of another package and have no file of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.data.dataset import Record
 
 
 def content_sha256(records: Iterable[Record]) -> str:
-    """The same for the same names, atoms, positions (to 1e-6 Å) and energies (to 1e-9 eV), in whatever file."""
+    """A sha256 of names, atoms, positions (rounded to 1e-6 Å) and energies (to 1e-9 eV), independent of any file."""
     digest = hashlib.sha256()
     for record in records:
         energies = [f"{energy:.9f}" for energy in record.energies or ()]

@@ -1,23 +1,24 @@
-"""Data sets that come with Assay or with ASE. Their cards cost nothing; their structures are read when asked for."""
+"""Data sets that come with Assay or with ASE. Their structures are read when they are needed for the first time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from assay.data import g2, s22x5
-from assay.data.dataset import EMBEDDED, MARKS, Card, DataSet
+from assay.data.dataset import EMBEDDED, Card, DataSet
 from assay.data.folder import CARD, read_card, read_folder
+from assay.data.kinds import Kind, find_kind
 
 SETS = Path(__file__).parent / "sets"
-"""Sets that the project computed itself, each a folder in Assay's own layout."""
+"""Sets that were computed for Assay, each a folder in Assay's own layout."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A card, how to read the records, and whether a benchmark takes the set when the user names none."""
+    """An embedded set: its card, its reader, and whether benchmarks use it by default."""
 
     card: Card
     read: Callable[[], DataSet]
@@ -26,7 +27,7 @@ class Entry:
 
 @cache
 def embedded() -> Mapping[str, Entry]:
-    """Every embedded set by name."""
+    """All embedded sets by name."""
     entries = [Entry(s22x5.CARD, cache(s22x5.read_s22x5)), Entry(g2.CARD, cache(g2.read_g2), default=False)]
     entries += [_own(folder) for folder in sorted(SETS.glob("*")) if (folder / CARD).is_file()]
     return {entry.card.name: entry for entry in entries}
@@ -37,13 +38,23 @@ def _own(folder: Path) -> Entry:
 
 
 def defaults(kind: str) -> list[DataSet]:
-    """The embedded sets of a kind that a benchmark takes when the user gives none."""
-    if kind in MARKS:
-        return marked(kind, defaults("reference_geometry"))
+    """The embedded sets of a kind that benchmarks use when the user gives no data of that kind."""
+    return of_kind(find_kind(kind), _read_defaults)
+
+
+def of_kind(kind: Kind, read: Callable[[str], list[DataSet]]) -> list[DataSet]:
+    """The data sets of a kind; if there are none, the records of another kind that are marked for this kind.
+
+    Args:
+        kind: the kind of data.
+        read: gives the data sets that name a certain kind.
+    """
+    own = read(kind.name)
+    if own or not kind.part_of:
+        return own
+    marked = [replace(d, records=tuple(r for r in d.records if kind.mark in r.info)) for d in read(kind.part_of)]
+    return [data for data in marked if data.records]
+
+
+def _read_defaults(kind: str) -> list[DataSet]:
     return [entry.read() for entry in embedded().values() if entry.default and entry.card.kind == kind]
-
-
-def marked(kind: str, sets: Sequence[DataSet]) -> list[DataSet]:
-    """Of sets of reference geometries, the records with a mark that makes them records of another kind."""
-    chosen = [replace(data, records=tuple(r for r in data.records if MARKS[kind] in r.info)) for data in sets]
-    return [data for data in chosen if data.records]

@@ -1,4 +1,4 @@
-"""Molecules of the G2 set at their minima, as ASE carries them: closed-shell, neutral, two heavy atoms or more."""
+"""The molecules of the G2 set in ASE at their energy minima: closed-shell, neutral, with two or more heavy atoms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CARD = Card(
 
 
 def read_g2() -> DataSet:
-    """The molecules in ASE's order."""
+    """The molecules in the order of ASE."""
     from ase.collections import g2
 
     molecules = [(name, g2[name]) for name in g2.names]

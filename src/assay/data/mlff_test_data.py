@@ -1,6 +1,7 @@
-"""Schrödinger's MLFF_test_data: folders of JSON files, each a list of structures that belong together.
+"""Schrödinger's MLFF_test_data: folders of JSON files, each with the structures of one record.
 
-Coordinates are Å; energies are Hartree in keys such as `E[DLPNO-CCSD(T)](Ha)`; torsion atoms are counted from 1.
+Coordinates are in Å; energies are in Hartree, with keys such as `E[DLPNO-CCSD(T)](Ha)`; the atoms of a torsion are
+counted from 1.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Any
 from assay.data.archives import read_members
 from assay.data.dataset import Card, DataSet, Record
 from assay.data.energy_units import electronvolts
-from assay.data.rules import complaint
+from assay.data.kinds import find_kind
 from assay.errors import AssayError
 from assay.structure import Structure
 
 
 def read_mlff(archive: Path, card: Card, folder: str, energy: str) -> list[DataSet]:
-    """The files of one folder of the repository; `energy` is the key of the energies that are taken."""
+    """Read the files of one folder of the repository; `energy` is the key of the energies to use."""
     files = read_members(archive, f"'{card.name}'", lambda name: _inside(name, folder))
     records: list[Record] = []
     remarks: list[str] = []
@@ -27,7 +28,7 @@ def read_mlff(archive: Path, card: Card, folder: str, energy: str) -> list[DataS
         stem = PurePosixPath(name).stem
         try:
             record = _record(stem, json.loads(files[name]), energy)
-            reason = complaint(card.kind, record)
+            reason = find_kind(card.kind).complaint(record)
         except KeyError as error:
             reason = f"lacks the key {error}"
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -52,6 +53,8 @@ def _in_order(name: str) -> tuple[int, str]:
 
 
 def _record(name: str, entries: list[dict[str, Any]], energy: str) -> Record:
+    if not entries:
+        raise ValueError("it has no structures")
     scale = electronvolts("Hartree")
     structures = tuple(_structure(entry) for entry in entries)
     energies = tuple(scale * float(entry[energy]) for entry in entries)

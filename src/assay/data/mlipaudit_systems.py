@@ -1,4 +1,4 @@
-"""The systems of MLIPAudit's stability benchmark: XYZ files with fixed names; their charges and boxes stand here."""
+"""The systems of MLIPAudit's stability benchmark: XYZ files with fixed names, with their charges and boxes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.data.dataset import Card, DataSet, Record
-from assay.data.rules import complaint
+from assay.data.kinds import find_kind
 from assay.data.xyz import read_frames
 from assay.errors import AssayError
 
 
 class System(NamedTuple):
-    """What a file holds: its charge (e), and the edges (Å) of its box if it is periodic."""
+    """The system in a file, with its charge (e), and with the edges of its box (Å) if it is periodic."""
 
     what: str
     charge: int = 0
@@ -34,11 +34,11 @@ SYSTEMS: Mapping[str, System] = {
     "peptide_solv.xyz": System("oxytocin in water", 0, (23.43, 28.96, 20.90)),
     "peptide_solv_ion.xyz": System("neurotensin in water with ions", 0, (25.62, 27.89, 37.36)),
 }
-"""File names, as of MLIPAudit 0.1.8; charges and boxes are those of its code."""
+"""File names of MLIPAudit 0.1.8; charges and boxes are those in its code."""
 
 
 def read_systems(files: Mapping[str, Callable[[], bytes]], where: str, lane: str) -> list[DataSet]:
-    """One data set of all files with these names; of two with one name that in the folder `stability` counts."""
+    """One data set of all these files; of two files with one name, that in the folder `stability` is read."""
     chosen: dict[str, str] = {}
     for path in sorted(files, key=lambda path: "stability" not in Path(path).parts):
         if Path(path).name in SYSTEMS:
@@ -60,15 +60,15 @@ def _record(name: str, content: bytes, where: str) -> Record:
     try:
         frames = list(read_frames(content.decode("utf-8"), where))
     except UnicodeDecodeError as error:
-        raise AssayError(f"{where} is not text in UTF-8 (byte {error.start}); get the file again") from error
+        raise AssayError(f"{where} is not UTF-8 text (byte {error.start}); download the file again") from error
     if len(frames) != 1:
-        raise AssayError(f"{where} has {len(frames)} structures instead of one; get the file again")
+        raise AssayError(f"{where} has {len(frames)} structures instead of one; download the file again")
     system, structure = SYSTEMS[name], frames[0].structure
     if system.box is not None:
         structure = replace(structure, cell=np.diag(system.box), pbc=(True, True, True))
     record = Record(
         Path(name).stem, (replace(structure, charge=system.charge, spin=1),), info={"description": system.what}
     )
-    if reason := complaint("stability", record):
+    if reason := find_kind("stability").complaint(record):
         raise AssayError(f"{where} {reason}")
     return record

@@ -1,7 +1,7 @@
-"""The Non-Covalent Interactions Atlas as published: a zip of XYZ files, one for each complex and distance.
+"""The published files of the Non-Covalent Interactions Atlas: a zip of XYZ files, one for each complex and distance.
 
-The comment line of each file has everything: charges, which atoms belong to which molecule (counted from 1), the
-distance as a multiple of that at the minimum, and the interaction energy.
+The comment line of each file gives the charges, the atoms of each molecule (counted from 1), the distance divided by
+the distance at the minimum, and the interaction energy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.data.archives import read_members
 from assay.data.dataset import Card, DataSet, Record
 from assay.data.energy_units import electronvolts
-from assay.data.rules import complaint
+from assay.data.kinds import find_kind
 from assay.data.xyz import Frame, read_frames
 from assay.errors import AssayError
 
@@ -33,7 +33,7 @@ def read_nci_atlas(archive: Path, card: Card) -> list[DataSet]:
     remarks: list[str] = []
     for name, frames in curves.items():
         record = _record(name, frames, card)
-        reason = record if isinstance(record, str) else complaint(card.kind, record)
+        reason = record if isinstance(record, str) else find_kind(card.kind).complaint(record)
         if reason:
             remarks.append(f"record '{name}' of '{card.name}' {reason} and is left out")
         elif isinstance(record, Record):
@@ -44,7 +44,7 @@ def read_nci_atlas(archive: Path, card: Card) -> list[DataSet]:
 
 
 def _record(name: str, frames: list[Frame], card: Card) -> Record | str:
-    """A curve sorted by distance, or what is wrong with it in words."""
+    """A curve sorted by distance, or what is wrong with it, as words that follow its name."""
     try:
         ordered = sorted(frames, key=lambda frame: float(frame.keys["scaling"]))
         keys = ordered[0].keys
@@ -69,7 +69,7 @@ def _record(name: str, frames: list[Frame], card: Card) -> Record | str:
 
 
 def _atoms(selection: str) -> list[int]:
-    """ "1-2,5" counted from 1 as [0, 1, 4]."""
+    """Indices from 0 of a selection that is counted from 1: "1-2,5" gives [0, 1, 4]."""
     atoms: list[int] = []
     for piece in selection.split(","):
         first, _, last = piece.partition("-")

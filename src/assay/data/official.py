@@ -1,7 +1,7 @@
-"""Data sets that their publishers offer for download: where they are, what is known of them, and how to read them.
+"""Data sets that their publishers offer for download: addresses, cards, checksums and readers.
 
-Checksums are those of files that were downloaded and hashed; where there is none, none is given, and the first
-download is remembered instead (`fetch.py`). Nothing is redistributed.
+Checksums are those of files that were downloaded and hashed. Where there is no checksum, that of the first download is
+written next to the file and compared from then on (`fetch.py`). Nothing is redistributed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from functools import cache, partial
 from pathlib import Path
 
 from assay.data.dataset import OFFICIAL, Card, DataSet
-from assay.data.fetch import TIMEOUT, Download, Progress, damage, fetch, kept, place, quiet
+from assay.data.fetch import damage, fetch, kept, place
+from assay.data.transfer import TIMEOUT, Download, DownloadProgress, quiet
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 
 MIRROR = "ASSAY_DATA_MIRROR"
-"""Environment variable: a folder or an address that holds the same files, for machines without internet."""
+"""Environment variable: a folder or an address with the same files, for computers without internet."""
 
 MLIPAUDIT = "InstaDeepAI/MLIPAudit-data"
 _HUB = "https://huggingface.co"
@@ -32,7 +33,7 @@ _MLFF = f"https://codeload.github.com/leifjacobson/MLFF_test_data/tar.gz/{_MLFF_
 
 @dataclass(frozen=True)
 class Official:
-    """A published set: its card, its download (`{revision}` in the address is filled in), and its reader."""
+    """A published set: its card, its download, and its reader. `{revision}` in the address stands for a commit."""
 
     card: Card
     download: Download
@@ -44,11 +45,11 @@ class Official:
         return kept(self.download.file) is not None
 
     def damage(self) -> str:
-        """Why the file in the cache cannot be used, in words; nothing if it is whole."""
+        """Why the file in the cache cannot be used, as words that follow its name; empty if it can."""
         return damage(self.download.file, self.download.sha256)
 
     def read(self) -> list[DataSet]:
-        """The records, from the file in the cache."""
+        """Read the records from the file in the cache."""
         if not self.here:
             name = self.card.name
             raise AssayError(f"the data set '{name}' has not been fetched; run: assay data fetch {name}")
@@ -58,7 +59,7 @@ class Official:
         return self.reader(place(self.download.file), self.known_card())
 
     def known_card(self) -> Card:
-        """The card, with the address and sha256 that were remembered where none are pinned."""
+        """The card; where the sha256 is not part of the program, with address and sha256 of the first download."""
         note = kept(self.download.file)
         return replace(self.card, sha256=note.sha256, source=note.url) if note and not self.card.sha256 else self.card
 
@@ -73,17 +74,17 @@ def find_official(name: str) -> Official:
     return sets[name]
 
 
-def fetch_official(name: str, revision: str = "", progress: Progress = quiet) -> Path:
-    """Download a published set unless it is here and whole; its archive is read once before it is kept."""
+def fetch_official(name: str, revision: str = "", progress: DownloadProgress = quiet) -> Path:
+    """Download a published set unless it is here and intact; an archive that cannot be read is not kept."""
     wanted = find_official(name)
     download = _located(wanted.download, revision)
     return fetch(download, progress, check=lambda path: wanted.reader(path, wanted.card))
 
 
 def _located(download: Download, revision: str) -> Download:
-    """The download with the address it really has: that of the mirror, or with the revision filled in."""
+    """The download with its final address: that of the mirror, or with the commit filled in."""
     if revision and "{revision}" not in download.url:
-        raise AssayError(f"'{download.file}' is pinned already and takes no --revision; leave it out")
+        raise AssayError(f"'{download.file}' has a fixed revision; leave out --revision")
     if revision and not re.fullmatch(r"[0-9a-f]{40}", revision):
         raise AssayError(f"the revision '{revision}' is not a full commit hash of 40 hexadecimal digits")
     if mirror := os.environ.get(MIRROR):
@@ -91,18 +92,18 @@ def _located(download: Download, revision: str) -> Download:
         return replace(download, url=f"{base.rstrip('/')}/{download.file}", revision=revision)
     if "{revision}" not in download.url or not (revision or damage(download.file, download.sha256)):
         return download
-    chosen = revision or _remembered_revision() or _current_revision()
-    return replace(download, url=download.url.format(revision=chosen), revision=chosen)
+    commit = revision or _fetched_revision() or _current_revision()
+    return replace(download, url=download.url.format(revision=commit), revision=commit)
 
 
-def _remembered_revision() -> str:
-    """The revision of what was fetched from the same repository before, so that all of it fits together."""
+def _fetched_revision() -> str:
+    """The commit of files that were fetched from the same repository before, so that all files fit together."""
     notes = [kept(entry.download.file) for entry in official().values() if "{revision}" in entry.download.url]
     return next((note.revision for note in notes if note and note.revision), "")
 
 
 def _current_revision() -> str:
-    """The commit that the repository is at now."""
+    """The newest commit of the repository."""
     url = f"{_HUB}/api/datasets/{MLIPAUDIT}"
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
@@ -110,17 +111,17 @@ def _current_revision() -> str:
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "reason", error)
         raise AssayError(
-            f"'{url}' does not say which revision is current ({reason}); check the network and HTTPS_PROXY, give "
-            f"--revision, or set {MIRROR} to a folder or address that holds the files"
+            f"'{url}' does not give the current revision ({reason}); check the network and HTTPS_PROXY, give "
+            f"--revision, or set {MIRROR} to a folder or address that has the files"
         ) from error
     if not re.fullmatch(r"[0-9a-f]{40}", found):
-        raise AssayError(f"'{url}' names a revision '{found[:60]}' that is no commit hash; give --revision")
+        raise AssayError(f"'{url}' gives a revision '{found[:60]}' that is not a commit hash; give --revision")
     return found
 
 
 @cache
 def official() -> Mapping[str, Official]:
-    """Every published set by name."""
+    """All published sets by name."""
     entries = [*_nci_sets(), *_mlff_sets(), *_mlipaudit_sets()]
     return {entry.card.name: entry for entry in entries}
 
@@ -192,7 +193,7 @@ _PACKINGS = (
     ("bonds-mlipaudit", "bond_length_distribution", ("bond_length_distribution.json",), "8 records, 8 structures"),
     ("rings-mlipaudit", "ring_planarity", ("ring_planarity_data.json",), "6 records, 6 structures"),
 )  # fmt: skip
-"""Sets in MLIPAudit's packing: our name, their archive, the files in it, and the size as their papers say."""
+"""Sets as MLIPAudit packs them: our name, their archive, the files in it, and the size that the papers state."""
 
 
 def _mlipaudit_sets() -> list[Official]:
@@ -217,6 +218,6 @@ def _read_packing(path: Path, card: Card, members: tuple[str, ...]) -> list[Data
     found = read_members(path, f"'{card.name}'", lambda name: Path(name).name in members)
     missing = [name for name in members if name not in {Path(found_name).name for found_name in found}]
     if missing:
-        raise AssayError(f"there is no file '{missing[0]}' in '{path}'; the packing has changed")
+        raise AssayError(f"there is no file '{missing[0]}' in '{path}'; the publisher has changed the archive")
     sets = read_files({name: partial(bytes, content) for name, content in found.items()}, str(path), OFFICIAL)
     return [replace(data, card=replace(data.card, licence=card.licence)) for data in sets]

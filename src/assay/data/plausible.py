@@ -1,4 +1,4 @@
-"""Whether data of the user's can be in the units that it says it is in; a wrong unit would spoil every number after."""
+"""Whether the data of a user can be in the units that it states; with a wrong unit all results would be wrong."""
 
 from __future__ import annotations
 
@@ -9,37 +9,32 @@ from assay.data.lint import lint
 from assay.errors import AssayError
 
 SAMPLE = 100
-"""So many records, evenly spread, are looked at; a wrong unit shows in any of them."""
+"""At most this number of records, evenly spread, is checked; a wrong unit shows in any of them."""
 
 FEW = 0.25
-"""A smaller part of doubtful records than this is a fault of theirs and not of the unit."""
+"""If fewer than this fraction of the records seem to have a wrong unit, the records are wrong and not the unit."""
 
 UNUSUAL = "unusual"
-"""A record whose table in `data.toml` has `unusual = true` is not judged: its author has looked."""
+"""A record with `unusual = true` in `data.toml` is not checked: its author vouches for it."""
 
 
 def plausible(data: DataSet, where: str, strict: bool) -> DataSet:
-    """The data set with remarks about what looks odd; an error if its units cannot be right.
+    """The data set with remarks about what looks wrong; an error if its units cannot be right.
 
     Args:
-        data: what was read.
+        data: the data set as it was read.
         where: the folder or file, for the error.
-        strict: one doubtful record is an error; else a few of them are left out, with a remark.
+        strict: if true, a single record with an implausible unit is an error; if false, a few such records are left
+            out with a remark.
     """
     judged = [record for record in data.records if not record.info.get(UNUSUAL)]
-    chosen = judged[:: -(-len(judged) // SAMPLE)] if judged else []
-    findings = lint(replace(data, records=tuple(chosen)))
-    doubts = [finding for finding in findings if _about_units(finding)]
-    others = [finding for finding in findings if not _about_units(finding)]
-    named = {r.id for r in chosen if any(doubt.startswith(f"record '{r.id}' ") for doubt in doubts)}
-    whole = len(doubts) > 0 and not all(doubt.startswith("record ") for doubt in doubts)
-    if doubts and (strict or whole or len(named) >= FEW * len(chosen)):
+    sample = judged[:: -(-len(judged) // SAMPLE)] if judged else []
+    findings = lint(replace(data, records=tuple(sample)))
+    doubts = [finding for finding in findings if finding.unit]
+    doubtful = {finding.record for finding in doubts if finding.record}
+    whole_set = any(not finding.record for finding in doubts)
+    if doubts and (strict or whole_set or len(doubtful) >= FEW * len(sample)):
         raise AssayError(f"the data in '{where}' cannot be in {data.card.units}: {doubts[0]}")
-    kept = tuple(record for record in data.records if record.id not in named)
-    remarks = (*(f"{doubt}; it is left out" for doubt in doubts), *others)
+    kept = tuple(record for record in data.records if record.id not in doubtful)
+    remarks = (*(f"{doubt}; it is left out" for doubt in doubts), *(str(f) for f in findings if not f.unit))
     return replace(data, records=kept, remarks=(*data.remarks, *remarks))
-
-
-def _about_units(finding: str) -> bool:
-    """Findings that question the unit end in a question, or name the unit that seems to be meant."""
-    return finding.endswith("?") or " read as " in finding

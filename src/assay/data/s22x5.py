@@ -1,8 +1,8 @@
-"""S22x5 as ASE carries it: 22 complexes of small molecules at five distances, with CCSD(T) interaction energies.
+"""The S22x5 set in ASE: 22 complexes of small molecules at five distances, with CCSD(T) interaction energies.
 
-The published curves come from one basis set; the energies at the minimum were later revised with larger ones. As in
-ASE, each curve is scaled by one factor so that its value at the minimum is the revised one. That moves the stacked
-complexes by up to 0.6 kcal/mol, which is not small beside an error bar of 1 kcal/mol.
+The energies at the minimum were revised with larger basis sets after the curves had been published. As in ASE, each
+curve is scaled by one factor so that its value at the minimum is the revised one. This changes the stacked complexes by
+up to 0.6 kcal/mol, which is not small compared with an accuracy of 1 kcal/mol.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.structure import Structure
 
 DISTANCES = (0.9, 1.0, 1.2, 1.5, 2.0)
 GROUPS = ("hydrogen bonded",) * 7 + ("dispersion",) * 8 + ("mixed",) * 7
-"""Classes of the complexes 1-7, 8-15 and 16-22, in the order of the publication and of ASE."""
+"""Classes of interaction of the complexes 1-7, 8-15 and 16-22, in the order of the publication and of ASE."""
 
 CARD = Card(
     name="s22x5",

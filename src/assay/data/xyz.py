@@ -1,6 +1,6 @@
-"""XYZ files, plain and extended, read as text: a count, a comment line of `key=value`, and one line per atom.
+"""Plain and extended XYZ files: a number of atoms, a comment line of `key=value`, and one line for each atom.
 
-Values stay text, so that a record called `007` or `1.10` keeps its name. Nothing in a file is ever evaluated.
+Values stay text, so that a record with the name `007` or `1.10` keeps its name. Nothing in a file is evaluated.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from assay.errors import AssayError
 from assay.structure import Structure
 
 LONGEST = 100_000
-"""Most atoms of one frame that are read."""
+"""Largest number of atoms in a frame."""
 
 _PAIR = re.compile(r"""([A-Za-z_][\w.-]*)=(?:"([^"]*)"|'([^']*)'|(\S*))""")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One structure of a file, the keys of its comment line, and the line of the file that it begins on."""
+    """A structure of a file, with the keys of its comment line and the number of its first line."""
 
     line: int
     keys: Mapping[str, str]
@@ -30,7 +30,7 @@ class Frame:
 
 
 def read_frames(text: str, where: str) -> Iterator[Frame]:
-    """The frames of a file; `where` names it in the one-sentence errors."""
+    """The frames of a file; `where` names the file in errors."""
     lines = text.splitlines()
     at = 0
     while at < len(lines):
@@ -39,7 +39,7 @@ def read_frames(text: str, where: str) -> Iterator[Frame]:
             continue
         natoms = _count(lines[at], f"{where} line {at + 1}")
         if at + 2 + natoms > len(lines):
-            raise AssayError(f"{where} ends in the middle of the frame that begins on line {at + 1}; it is cut short")
+            raise AssayError(f"{where} ends in the middle of the frame that begins on line {at + 1}; it is incomplete")
         yield _frame(lines, at, natoms, where)
         at += 2 + natoms
 
@@ -47,7 +47,7 @@ def read_frames(text: str, where: str) -> Iterator[Frame]:
 def _count(line: str, where: str) -> int:
     text = line.strip()
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= LONGEST and len(text) < 9):
-        raise AssayError(f"{where} must say how many atoms follow, but is '{text[:40]}'")
+        raise AssayError(f"{where} must be the number of atoms, but is '{text[:40]}'")
     return int(text)
 
 
@@ -68,7 +68,7 @@ def _frame(lines: list[str], at: int, natoms: int, where: str) -> Frame:
 
 
 def _columns(properties: str, where: str) -> tuple[int, int]:
-    """Columns of the symbol and of x, as the extended format's `Properties` says; 0 and 1 without it."""
+    """Columns of the symbol and of x according to `Properties` of the extended format; 0 and 1 without it."""
     if not properties:
         return 0, 1
     parts, starts, column = properties.split(":"), {}, 0
@@ -108,7 +108,7 @@ def _periodic(text: str | None, has_cell: bool, where: str) -> str:
         return "TTT" if has_cell else "FFF"
     letters = [{"t": "T", "1": "T", "f": "F", "0": "F"}.get(word[:1].lower(), "?") for word in text.split()]
     if len(letters) != 3 or "?" in letters:
-        raise AssayError(f"'pbc' in {where} must be three of T and F, but is '{text[:40]}'")
+        raise AssayError(f"'pbc' in {where} must be three letters T or F, but is '{text[:40]}'")
     if "T" in letters and not has_cell:
         raise AssayError(f"'pbc' in {where} is '{text[:40]}', but the frame has no 'Lattice'")
     return "".join(letters)

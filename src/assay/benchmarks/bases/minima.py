@@ -1,4 +1,4 @@
-"""What a minimisation of a molecule shows: whether it went well, how much energy it released, how stiff the model is."""
+"""Minimisations of a molecule: whether they went well, the energy they release, and the stiffness of the model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def descents(outcomes: Mapping[str, Outcome], roles: Sequence[str]) -> dict[str,
 
 
 def counted_atoms(record: Record) -> Indices:
-    """The atoms of a geometry that are compared: heavy ones; all if fewer than three are heavy, since two always fit."""
+    """The atoms of a geometry that are compared: the heavy ones, or all if fewer than three are heavy."""
     numbers = record.structures[0].numbers
     heavy = np.flatnonzero(numbers > 1).astype(np.int64)
     return heavy if len(heavy) >= 3 else np.arange(len(numbers), dtype=np.int64)

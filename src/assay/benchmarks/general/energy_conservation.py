@@ -132,7 +132,7 @@ def _total(run: Outcome) -> Floats:
 
 
 def _unmoved(moved: float, exchange: float) -> str:
-    """Why there is no energy to conserve; `moved` is the fluctuation of kinetic energy over that of a thermal system."""
+    """Why there is no energy to conserve; `moved` is the fluctuation of kinetic energy over a thermal system's."""
     if moved < STILL:
         return "the kinetic energy never changes: there are no forces"
     if exchange > UNBALANCED:

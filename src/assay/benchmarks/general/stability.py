@@ -7,8 +7,8 @@ Protocol: NVT at 300 K from the structures of the data set; f is the frame of th
 - stability: the published score. 1 if nothing happens; 0.5 + f / 2N if a hydrogen is lost (more than 2.5 Å from its
   atom and from all other heavy atoms until the end); f / 2N if the run explodes (10 000 K too hot, or a hundred times
   hotter than a frame before). Events that the publication does not look for score like an explosion: NaN or infinite
-  numbers, a bond of two heavy atoms longer than 1.5 sums of covalent radii, fragments, atoms nearer than half the sum of
-  their radii, and a temperature that stays above 1.5 times the target. A run without thermal motion scores 0. With
+  numbers, a bond of two heavy atoms longer than 1.5 sums of covalent radii, fragments, atoms nearer than half the sum
+  of their radii, and a temperature that stays above 1.5 times the target. A run without thermal motion scores 0. With
   several seeds it is the mean.
 - survived: the share of systems to which nothing happened (reported).
 - temperature: the mean over the second half of the run (reported).

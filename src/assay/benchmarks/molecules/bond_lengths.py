@@ -10,8 +10,8 @@ Protocol: NVT at 300 K from the reference geometry. A molecule that breaks, heat
 - fluctuation: root mean square of d about its own mean; fluctuation_ratio is its ratio to sqrt(kT / k) for a bond of
   this type, fluctuation_error the absolute logarithm of that ratio. Good up to a factor of 1.4, which is two in
   stiffness, or to twice its own standard error in a short run.
-- Score of a bond: the worst of mean_deviation, bias and fluctuation_error. A bond three times too stiff or too soft gets
-  about 0.15.
+- Score of a bond: the worst of mean_deviation, bias and fluctuation_error; about 0.15 for a bond three times too stiff
+  or too soft.
 Reference: lengths of the data set; stiffness in GFN2-xTB for eight types of bonds, unless the data has its own.
 Cite: MLIPAudit for mean_deviation and its threshold.
 """

@@ -11,8 +11,8 @@ converge, or breaks or makes a bond, fails.
 - bond_change, angle_change: mean changes from the reference in the first minimisation (reported).
 - strain_ratio: energy that the displaced copy releases over that of the reference. Outside of a factor of 2.5 the
   molecule fails: the model has another stiffness than nature, such as one in wrong units.
-- stiffness: mean second derivative of the energy, where the data has no energies. Outside of 1 to 120 eV/Å² the molecule
-  fails.
+- stiffness: mean second derivative of the energy, where the data has no energies. Outside of 1 to 120 eV/Å² the
+  molecule fails.
 - Score of a molecule: the worse of the two rmsd, so that a model without forces does not pass by standing still.
 Reference: geometries of the data set, named with their level of theory in every result.
 Cite: OpenFF Industry Benchmark (D'Amore et al. 2022), and MLIPAudit for the first metric, which there is taken from the
