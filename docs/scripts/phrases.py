@@ -10,14 +10,8 @@ WORDS = {3: "three", 4: "four", 5: "five", 8: "eight", 10: "ten", 16: "sixteen",
 def tolerance_phrases() -> list[str]:
     """What docs/verification.md says about structures and tolerances."""
     from assay import configurations, survey
-    from assay.benchmarks.verification import (
-        _derivative,
-        _limits,
-        energy_smooth,
-        forces_conservative,
-        forces_match_energy,
-        memory_stable,
-    )
+    from assay.benchmarks.bases import derivative, limits
+    from assay.benchmarks.verification import energy_smooth, forces_conservative, forces_match_energy, memory_stable
     from assay.compute.probes import spacing
 
     force, jacobian = forces_match_energy.RELATIVE, forces_conservative.RELATIVE
@@ -29,22 +23,22 @@ def tolerance_phrases() -> list[str]:
         f"between {spacing.SIZEABLE:g} and {spacing.ABSURD:g} eV/Å",
         f"up to {survey.EVERY_SPECIES} species is checked on all of them",
         f"a sample is taken: {sample} as far",
-        f"{exponent(_limits.ENERGY['float64'])} of \\|E\\|",
-        f"| {exponent(_limits.ENERGY['float32'])} | 4 ε",
-        f"{exponent(_limits.FORCES['float64'])} of the largest force",
-        f"| {exponent(_limits.FORCES['float32'])} | 16 ε",
+        f"{exponent(limits.ENERGY['float64'])} of \\|E\\|",
+        f"| {exponent(limits.ENERGY['float32'])} | 4 ε",
+        f"{exponent(limits.FORCES['float64'])} of the largest force",
+        f"| {exponent(limits.FORCES['float32'])} | 16 ε",
         f"{exponent(force['float64'])} of the largest component ({exponent(force['float32'])} in float32)",
         f"{exponent(jacobian['float64'])} of the largest element of the Jacobian ({exponent(jacobian['float32'])} in",
-        f"never more than {100 * _derivative.LOOSEST:g} %",
-        f"fewer than {100 * _derivative.ENOUGH:g} % are left",
+        f"never more than {100 * derivative.LOOSEST:g} %",
+        f"fewer than {100 * derivative.ENOUGH:g} % are left",
         f"jumps of {exponent(energy_smooth.ENERGY_JUMP)} of the well depth in energy",
         f"{exponent(energy_smooth.FORCE_JUMP)} per Å of it in force",
         f"{memory_stable.LIMIT:g} bytes kept per evaluation",
     ]
 
 
-def concept_phrases() -> list[str]:
-    """What docs/concepts.md says about deadlines, bundles and batches, with small numbers as words."""
+def performance_phrases() -> list[str]:
+    """What docs/performance.md says about deadlines, bundles and batches, with small numbers as words."""
     from assay.compute import runner
     from assay.compute.engines import batch_size as tempo, pool as batches
     from assay.compute.executors.local import DIED, HUNG
@@ -67,51 +61,56 @@ def concept_phrases() -> list[str]:
 
 def physicality_phrases() -> list[str]:
     """What docs/physicality.md says about limits and structures."""
-    from assay.benchmarks.physicality import _answers, _placements, compression, diatomics, extensivity, locality
+    from assay.analysis import compression as shape
+    from assay.benchmarks.bases import limits
+    from assay.benchmarks.builders import placements
+    from assay.benchmarks.physicality import compression, diatomics, extensivity, locality
 
     pairs, squeezed, slabs, far = (
         diatomics.Diatomics(), compression.Compression(), extensivity.Extensivity(), locality.Locality(),
     )  # fmt: skip
     gaps = [f"{gap:g}" for gap in slabs.gaps]
-    shells, places = _placements.placements().shells, _placements.placements().hydrogens
+    shells, places = placements.placements().shells, placements.placements().hydrogens
     return [
         f"{pairs.points} even distances from {pairs.shortest:g} to {pairs.longest:.1f} Å",
         f"\\|f\\| ≤ {diatomics.FORCE_FLOOR:g} eV/Å",
         f"a cube of {pairs.longest + diatomics.VACUUM:g} Å",
         f"{squeezed.points} distances from {squeezed.shortest:g} to {squeezed.longest:.1f} times",
-        f"falls by more than {compression.DEEP:g} eV per atom",
-        f"\\|P\\| ≤ {compression.SIZEABLE_PRESSURE:g} GPa",
+        f"falls by more than {shape.DEEP:g} eV per atom",
+        f"\\|P\\| ≤ {shape.SIZEABLE_PRESSURE:g} GPa",
         f"beyond {compression.WELL_FROM:g} touching distances",
         f"more than {100 * (1 - compression.ANSWERED):.0f} % of whose points",
         f"{slabs.size**2 * slabs.layers} atoms in {WORDS[slabs.layers]} layers",
         f"{', '.join(gaps[:-1])} and {gaps[-1]} Å",
-        f"periodic cube of {_placements.CUBE:g} Å",
-        f"a cube of {_placements.LARGE_CUBE:g} Å",
+        f"periodic cube of {placements.CUBE:g} Å",
+        f"a cube of {placements.LARGE_CUBE:g} Å",
         f"{WORDS[len(shells)]} arrangements of {len(shells[0])} Ne",
         f"{len(places)} places",
         f"up to {far.reach:g} Å",
         f"more than {locality.FELT:g} meV/Å",
-        f"{WORDS[round(_answers.ULPS)]} spacings of floating-point numbers",
-        f"{WORDS[round(_answers.TIMES_NOISE)]} times the noise floor",
-        f"{WORDS[round(_answers.MOST)]} times the threshold itself",
+        f"{WORDS[round(limits.ULPS)]} spacings of floating-point numbers",
+        f"{WORDS[round(limits.TIMES_NOISE)]} times the noise floor",
+        f"{WORDS[round(limits.MOST)]} times the threshold itself",
     ]
 
 
 def molecule_phrases() -> list[str]:
     """What docs/molecules.md says about limits and protocols."""
-    from assay.benchmarks.molecules import _displaced, _records, reactivity_neb, reference_geometry
+    from assay.benchmarks.bases import records
+    from assay.benchmarks.builders import displaced
+    from assay.benchmarks.molecules import reactivity_neb, reference_geometry
 
     rest, band = reference_geometry.ReferenceGeometry(), reactivity_neb.ReactivityNeb()
     low, high = reference_geometry.STIFFNESS_RANGE
     return [
         f"minimisations to {rest.force_limit:g} eV/Å",
-        f"moved by {_displaced.RMSD:g} Å",
+        f"moved by {displaced.RMSD:g} Å",
         f"a factor of {reference_geometry.STRAIN_FACTOR:g} of the reference",
         f"from {reference_geometry.JOLTS} random jolts of {reference_geometry.JOLT:g} Å",
         f"between {low:g} and {high:g} eV/Å²",
         f"A band of {band.images} images",
         f"to {band.force_limit:g} eV/Å with a climbing image",
-        f"the same to {exponent(_records.SAME_ENERGY)} eV",
+        f"the same to {exponent(records.SAME_ENERGY)} eV",
     ]
 
 
@@ -123,7 +122,7 @@ def exponent(value: float) -> str:
 
 PHRASES: dict[str, Callable[[], list[str]]] = {
     "verification.md": tolerance_phrases,
-    "concepts.md": concept_phrases,
+    "performance.md": performance_phrases,
     "physicality.md": physicality_phrases,
     "molecules.md": molecule_phrases,
 }
