@@ -19,7 +19,7 @@ from assay.errors import AssayError
 from assay.loading import load_model
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.probes.spacing import ABSURD, SIZEABLE
-from assay.sound import SoundPotential
+from assay.sabotage.sound import SoundPotential
 from assay.survey import (
     EVERY_SPECIES,
     MIXED_SPECIES,

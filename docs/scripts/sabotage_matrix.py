@@ -18,7 +18,7 @@ from assay.api import Report
 from assay.benchmark import registered_benchmarks
 from assay.results import BenchmarkResult
 from assay.sabotage import BROKEN, SOUND, is_caught
-from assay.sound_data import write_sound_data
+from assay.sabotage.data import write_sound_data
 
 MARKS = {"ok": "·", "failed": "**F**", "unsupported": "", "error": "err"}
 NEEDS_WORKERS = {"hangs", "kills_process", "memory_leak", "slow_leak"}
@@ -35,12 +35,9 @@ TIMEOUT = 3.0
 
 
 def must_catch(model: str) -> list[str]:
-    """Short names of the benchmarks that must notice a model: those it names, and those that name it."""
-    if model not in BROKEN:
-        return []
-    named = set(BROKEN[model].caught_by)
-    naming = {name.rpartition(".")[2] for name, kind in registered_benchmarks().items() if model in kind.catches}
-    return [short for short in short_names() if short in named | naming]
+    """The benchmarks that must catch a model, by their names without category, in the order of the columns."""
+    caught_by = BROKEN[model].caught_by if model in BROKEN else ()
+    return [short for short in short_names() if short in caught_by]
 
 
 def short_names() -> list[str]:
