@@ -28,7 +28,7 @@ from assay.data.source import DataSource, open_data
 from assay.jobs import job_key
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.sabotage import BROKEN, SOUND, is_caught
-from assay.sound_data import write_sound_data
+from assay.sabotage.data import write_sound_data
 from assay.store.codec import plain
 from assay.survey import Subject, Survey
 
