@@ -118,7 +118,7 @@ def test_docstrings_say_why_and_how_and_against_what(name: str) -> None:
     first, _, rest = text.partition("\n\n")
     assert first.endswith(".")
     assert "\n" not in first
-    assert "\nProtocol: " in rest
+    assert "\nProtocol:" in rest
     assert "\nReference: " in rest
     assert (kind.__doc__ or "").strip()
 
