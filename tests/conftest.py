@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -29,6 +31,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.fixture(autouse=True)
+def same_noise_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken models with random results draw the same numbers in every run: their n-th call has the seed n."""
+    seeds = count()
+    monkeypatch.setattr("assay.sabotage.broken.state.noise_generator", lambda: np.random.default_rng(next(seeds)))
 
 
 @pytest.fixture(scope="session")

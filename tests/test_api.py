@@ -25,7 +25,7 @@ from assay.errors import AssayError
 from assay.report.document import score_document
 from assay.results import read_results
 from assay.sabotage import SoundBatch
-from assay.sound import SoundPotential, Values
+from assay.sabotage.sound import SoundPotential, Values
 from assay.store import Store
 from assay.structure import Structure
 from assay.suites import load_suite
@@ -272,7 +272,7 @@ def test_a_report_without_folder_keeps_nothing(tmp_path: Path, monkeypatch: pyte
 SCRIPT = """
 import sys
 from assay.api import run
-from assay.sound import SoundPotential
+from assay.sabotage.sound import SoundPotential
 
 class Mine(SoundPotential):
     claims = ("Cu",)

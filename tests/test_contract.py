@@ -28,7 +28,7 @@ from assay.data.source import DataSource, open_data
 from assay.jobs import job_key
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.sabotage import BROKEN, SOUND, is_caught
-from assay.sound_data import write_sound_data
+from assay.sabotage.data import write_sound_data
 from assay.store.codec import plain
 from assay.survey import Subject, Survey
 
@@ -118,7 +118,7 @@ def test_docstrings_say_why_and_how_and_against_what(name: str) -> None:
     first, _, rest = text.partition("\n\n")
     assert first.endswith(".")
     assert "\n" not in first
-    assert "\nProtocol: " in rest
+    assert "\nProtocol:" in rest
     assert "\nReference: " in rest
     assert (kind.__doc__ or "").strip()
 

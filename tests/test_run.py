@@ -281,7 +281,7 @@ def test_a_lost_case_is_run_again_and_then_counts(tmp_path: Path) -> None:
     """The model is repaired outside of its file, so that its fingerprint stays and only errors are repeated."""
     (tmp_path / "model.py").write_text(
         "import os, signal, pathlib\n"
-        "from assay.sound import SoundPotential\n"
+        "from assay.sabotage.sound import SoundPotential\n"
         "class Mine(SoundPotential):\n"
         "    claims = ('Cu',)\n"
         "    def evaluate(self, atoms):\n"
@@ -305,7 +305,7 @@ def test_a_lost_case_is_run_again_and_then_counts(tmp_path: Path) -> None:
 
 def test_another_version_of_the_model_file_is_another_model(tmp_path: Path) -> None:
     model = tmp_path / "model.py"
-    text = "from assay.sound import SoundPotential\nclass Mine(SoundPotential):\n    claims = ('Cu',)\n"
+    text = "from assay.sabotage.sound import SoundPotential\nclass Mine(SoundPotential):\n    claims = ('Cu',)\n"
     for version in (text, f"{text}\n# changed\n"):
         model.write_text(version)
         assert finish("check", "model.py:Mine", "-b", "net_force_zero", "-j", 0, where=tmp_path).returncode == 0
@@ -336,7 +336,7 @@ def test_two_runs_at_once_in_one_folder_do_not_hurt_one_another(tmp_path: Path, 
 def test_a_model_that_changes_the_working_directory_does_not_lose_results(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(
         "import os, tempfile\n"
-        "from assay.sound import SoundPotential\n"
+        "from assay.sabotage.sound import SoundPotential\n"
         "class Mine(SoundPotential):\n"
         "    claims = ('Cu',)\n"
         "    def __init__(self):\n"

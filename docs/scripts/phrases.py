@@ -40,7 +40,8 @@ def tolerance_phrases() -> list[str]:
 def performance_phrases() -> list[str]:
     """What docs/performance.md says about deadlines, bundles and batches, with small numbers as words."""
     from assay.compute import runner
-    from assay.compute.engines import batch_size as tempo, pool as batches
+    from assay.compute.engines import batch_size as tempo
+    from assay.compute.engines import pool as batches
     from assay.compute.executors.local import DIED, HUNG
 
     sizes = [str(size) for size in tempo.LADDER[1:]]

@@ -352,7 +352,7 @@ def test_limit_takes_so_many_cases_of_each_benchmark(tmp_path: Path) -> None:
 
 def test_score_needs_no_model(tmp_path: Path) -> None:
     model = tmp_path / "model.py"
-    model.write_text("from assay.sound import SoundPotential\nclass Mine(SoundPotential):\n    claims = ('Cu',)\n")
+    model.write_text("from assay.sabotage import SoundPotential\nclass Mine(SoundPotential):\n    claims = ('Cu',)\n")
     done = command("run", "model.py:Mine", "-b", "rotation_invariance", "-j", "0", "--json", where=tmp_path)
     model.unlink()
     again = command("score", "results", "--json", where=tmp_path)

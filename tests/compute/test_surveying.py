@@ -18,7 +18,7 @@ from assay.configurations import TOUCHING, VACUUM, radius, symbol
 from assay.errors import AssayError
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.models.loading import load_model
-from assay.sound import SoundPotential
+from assay.sabotage.sound import SoundPotential
 from assay.store.codec import plain
 from assay.survey import (
     EVERY_SPECIES,
@@ -189,8 +189,8 @@ def test_the_mixture_has_at_most_six_species_from_light_to_heavy(ask: Ask) -> No
     mixture = survey.subjects[-1]
     assert mixture.label == "LiBCOFNa"
     assert len(mixture.numbers) == MIXED_SPECIES
-    assert [label for label, _ in survey.crowds()] == ["Li", "LiBCOFNa"]
-    assert [len(body) for _, body in survey.crowds()] == [12, 12]
+    assert [label for label, _ in survey.large_clusters()] == ["Li", "LiBCOFNa"]
+    assert [len(body) for _, body in survey.large_clusters()] == [12, 12]
 
 
 def test_single_precision_is_noticed(ask: Ask) -> None:

@@ -152,7 +152,7 @@ def test_workers_are_processes_unless_the_model_cannot_leave_this_one(tmp_path: 
 def _unpicklable() -> object:
     import threading
 
-    from assay.sound import SoundPotential
+    from assay.sabotage.sound import SoundPotential
 
     calculator = SoundPotential()
     calculator.lock = threading.Lock()

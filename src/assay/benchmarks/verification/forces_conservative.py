@@ -3,10 +3,13 @@
 If the force on atom i changes when atom j moves, the force on j must change equally when i moves. Forces that are
 predicted directly instead of derived from an energy violate this, and heat or cool a simulation without cause.
 
-Protocol: the Jacobian dF_i/dx_j of distorted clusters and crystals by the same displacements as `forces_match_energy`
-(the evaluations are shared); largest |J − Jᵀ| relative to the largest |J|, at the step where it is least, since a
-loop with work in it shows at every step and a kink in the curvature does not.
-Reference: exact for any force that derives from an energy.    Cite: Bigi, Langer and Ceriotti 2025.
+Protocol:
+- The Jacobian dF_i/dx_j of distorted clusters and crystals by the displacements of `forces_match_energy`, whose
+  evaluations are shared.
+- The largest |J − Jᵀ| relative to the largest |J|, at the step where it is least: work around a loop shows at every
+  step, a kink in the curvature does not.
+Reference: exact for any force that derives from an energy.
+Cite: Bigi, Langer and Ceriotti 2025.
 """
 
 from __future__ import annotations
