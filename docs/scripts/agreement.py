@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from docstrings import docstring_of
+from page import page
 from phrases import PHRASES
 from sabotage_matrix import must_catch, short_names
 from tables import categories
 
 import assay
+from assay.benchmarks.registry import registered_benchmarks
 from assay.cli.arguments import CHECK_FAILED, DONE, EPILOG, INTERRUPTED, JOB_ERRORS, USAGE
 from assay.models import file_schemes
 from assay.sabotage import BROKEN, SOUND
@@ -20,7 +24,7 @@ README_LINES = 100
 
 def disagreements() -> list[str]:
     """One sentence for each place that does not agree with the code."""
-    checks = (_readme, _exit_codes, _checkpoints, _tree, _matrix, _decisions, _numbers)
+    checks = (_readme, _exit_codes, _checkpoints, _tree, _matrix, _decisions, _numbers, _thresholds)
     return [line for check in checks for line in check()]
 
 
@@ -84,5 +88,24 @@ def _decisions() -> Iterator[str]:
 def _numbers() -> Iterator[str]:
     """Phrases with numbers of the code are on their page; line breaks do not count."""
     for name, phrases in PHRASES.items():
-        text = " ".join(_text(name).split())
+        text = " ".join(_page_or_text(name).split())
         yield from (f"docs/{name} should say '{phrase}'" for phrase in phrases() if phrase not in text)
+
+
+def _page_or_text(name: str) -> str:
+    """A page that was written by hand, or one that is made from a docstring."""
+    folder, _, rest = name.partition("/")
+    if folder != "benchmarks":
+        return _text(name)
+    benchmark = rest.removesuffix(".md")
+    return page(benchmark, registered_benchmarks()[benchmark])
+
+
+def _thresholds() -> Iterator[str]:
+    """Where a docstring says "Good up to 0.05 Å", that is the threshold of one of the metrics it is about."""
+    for name, benchmark in registered_benchmarks().items():
+        thresholds = {metric.name: metric.threshold for metric in benchmark.metrics}
+        for item in docstring_of(benchmark).metrics:
+            for number in re.findall(r"Good up to ([\d.]+\d|\d)", item.text):
+                if float(number) not in [thresholds[metric] for metric in item.names]:
+                    yield f"the docstring of {name} says 'Good up to {number}' for {', '.join(item.names)}"

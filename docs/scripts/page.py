@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, Field, fields
+from collections.abc import Sequence
+from dataclasses import fields
 
-from docstrings import Docstring, Item, docstring_of
-from tables import is_check, is_mandatory, standard_suites, table
+from docstrings import Docstring, docstring_of
+from tables import is_check, is_mandatory, number, standard_suites, table
 
 from assay.benchmark import Benchmark, Metric, Plot
 from assay.sabotage import BROKEN
@@ -30,10 +30,10 @@ def page(name: str, benchmark: type[Benchmark]) -> str:
         text.why,
         f"```\nassay {'check' if is_check(name) else 'run'} MODEL -b {name.rpartition('.')[2]}\n```",
         _facts(name, benchmark),
-        f"## Protocol\n\n{_coded(text.protocol, benchmark)}",
-        f"## Metrics\n\n{metric_table(benchmark, text)}",
-        *_scores(benchmark, text),
+        f"## Protocol\n\n{_begin(_coded(text.protocol, benchmark))}",
         _sources(text),
+        f"## Metrics\n\n{metric_table(benchmark, text)}",
+        *(f"**{item.names[0]}:** {_coded(item.text, benchmark)}" for item in text.scores),
         _plots(benchmark.plots),
         _caught(benchmark),
         _settings(name, benchmark),
@@ -45,22 +45,20 @@ def _facts(name: str, benchmark: type[Benchmark]) -> str:
     must_pass = "yes" if is_mandatory(benchmark) else "no, it has a grade" if is_check(name) else "no, it has a score"
     kind = getattr(benchmark, "kind", "")
     rows = [
-        ("name", f"`{name}`"),
         ("version", str(benchmark.version)),
         ("must pass", must_pass),
         *([("reference data", f"kind [`{kind}`](../data.md#kinds)")] if kind else []),
         ("file", f"`src/{benchmark.__module__.replace('.', '/')}.py`"),
     ]
-    return table(("fact", "value"), rows)
+    return table(("name", f"`{name}`"), rows)
 
 
 def metric_table(benchmark: type[Benchmark], text: Docstring) -> str:
     """One row for each metric or group of metrics that the docstring describes together, in its order."""
     declared = {metric.name: metric for metric in benchmark.metrics}
-    described = [item for item in text.items if set(item.names) <= set(declared)]
-    own = {name for item in described for name in item.names}
+    own = {name for item in text.metrics for name in item.names}
     rows = []
-    for item in described:
+    for item in text.metrics:
         beside = [n for n in declared if n not in own and re.search(rf"\b{n}\b", item.text)]
         own.update(beside)
         rows.append(_row([declared[name] for name in (*item.names, *beside)], _coded(item.text, benchmark)))
@@ -70,25 +68,18 @@ def metric_table(benchmark: type[Benchmark], text: Docstring) -> str:
 
 def _row(metrics: Sequence[Metric], meaning: str) -> tuple[str, ...]:
     cells = zip(*(_cells(metric) for metric in metrics), strict=True)
-    return (*("<br>".join(column) for column in cells), meaning.replace("|", "\\|"))
+    said = _begin(meaning.removesuffix(".").removesuffix(" (reported)"))  # the threshold has that already
+    return (*("<br>".join(column) for column in cells), said.replace("|", "\\|"))
 
 
 def _cells(metric: Metric) -> tuple[str, str, str, str]:
     """Name, unit, threshold and ideal; a metric that is only reported has an ideal only if that is not zero."""
     unit = "" if metric.unit == "1" else metric.unit
     if metric.is_score:
-        return f"`{metric.name}`", unit, "is a score", f"{metric.ideal:g}"
+        return f"`{metric.name}`", unit, "is a score", number(metric.ideal)
     if metric.threshold is None:
-        return f"`{metric.name}`", unit, "reported", f"{metric.ideal:g}" if metric.ideal else ""
-    return f"`{metric.name}`", unit, f"{metric.threshold:.3g}", f"{metric.ideal:g}"
-
-
-def _scores(benchmark: type[Benchmark], text: Docstring) -> Iterable[str]:
-    """What the docstring says about scores, below the table of metrics."""
-    declared = {metric.name for metric in benchmark.metrics}
-    for item in text.items:
-        if not set(item.names) <= declared:
-            yield f"**{', '.join(item.names)}:** {_coded(item.text, benchmark)}"
+        return f"`{metric.name}`", unit, "reported", number(metric.ideal) if metric.ideal else ""
+    return f"`{metric.name}`", unit, f"{metric.threshold:.3g}", number(metric.ideal)
 
 
 def _coded(text: str, benchmark: type[Benchmark]) -> str:
@@ -97,6 +88,11 @@ def _coded(text: str, benchmark: type[Benchmark]) -> str:
         if "_" in metric.name:
             text = re.sub(rf"(?<![`\w]){metric.name}(?![`\w])", f"`{metric.name}`", text)
     return text
+
+
+def _begin(text: str) -> str:
+    """The text with a capital letter, unless it begins with a symbol such as r or E."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]{2}", text) else text
 
 
 def _sources(text: Docstring) -> str:
@@ -130,17 +126,13 @@ def _settings(name: str, benchmark: type[Benchmark]) -> str:
     if not fields(benchmark):
         return ""
     suites = {suite: built[name] for suite, built in standard_suites().items() if name in built}
-    rows = [
-        (f"`{item.name}`", _default(item), *(f"`{getattr(built, item.name)}`" for built in suites.values()))
-        for item in fields(benchmark)
+    rows = [[getattr(built, item.name) for built in suites.values()] for item in fields(benchmark)]
+    if all(len(set(map(repr, row))) < 2 for row in rows):  # no suite changes anything
+        suites, rows = {}, [[] for _ in rows]
+    cells = [
+        (f"`{item.name}`", f"`{item.default}`", *(f"`{value}`" for value in row))
+        for item, row in zip(fields(benchmark), rows, strict=True)
     ]
     head = ("setting", "default", *(f"`{suite}`" for suite in suites))
-    return f"## Settings\n\n{_class_text(benchmark)} A [suite](../scoring.md#suites) may change these.\n\n{table(head, rows)}"
-
-
-def _class_text(benchmark: type[Benchmark]) -> str:
-    return " ".join((benchmark.__doc__ or "").split())
-
-
-def _default(item: Field[object]) -> str:
-    return "" if item.default is MISSING else f"`{item.default}`"
+    purpose = " ".join((benchmark.__doc__ or "").split())
+    return f"## Settings\n\n{purpose} A [suite](../scoring.md#suites) may change these.\n\n{table(head, cells)}"

@@ -61,37 +61,73 @@ def performance_phrases() -> list[str]:
 
 
 def physicality_phrases() -> list[str]:
-    """What docs/physicality.md says about limits and structures."""
-    from assay.analysis import compression as shape
+    """What docs/physicality.md says about limits and cells."""
     from assay.benchmarks.bases import limits
     from assay.benchmarks.builders import placements
-    from assay.benchmarks.physicality import compression, diatomics, extensivity, locality
+    from assay.benchmarks.physicality import compression, diatomics
 
-    pairs, squeezed, slabs, far = (
-        diatomics.Diatomics(), compression.Compression(), extensivity.Extensivity(), locality.Locality(),
-    )  # fmt: skip
-    gaps = [f"{gap:g}" for gap in slabs.gaps]
-    shells, places = placements.placements().shells, placements.placements().hydrogens
     return [
-        f"{pairs.points} even distances from {pairs.shortest:g} to {pairs.longest:.1f} Å",
-        f"\\|f\\| ≤ {diatomics.FORCE_FLOOR:g} eV/Å",
-        f"a cube of {pairs.longest + diatomics.VACUUM:g} Å",
-        f"{squeezed.points} distances from {squeezed.shortest:g} to {squeezed.longest:.1f} times",
-        f"falls by more than {shape.DEEP:g} eV per atom",
-        f"\\|P\\| ≤ {shape.SIZEABLE_PRESSURE:g} GPa",
-        f"beyond {compression.WELL_FROM:g} touching distances",
-        f"more than {100 * (1 - compression.ANSWERED):.0f} % of whose points",
-        f"{slabs.size**2 * slabs.layers} atoms in {WORDS[slabs.layers]} layers",
-        f"{', '.join(gaps[:-1])} and {gaps[-1]} Å",
-        f"periodic cube of {placements.CUBE:g} Å",
+        f"a cube of {diatomics.Diatomics().longest + diatomics.VACUUM:g} Å",
         f"a cube of {placements.LARGE_CUBE:g} Å",
-        f"{WORDS[len(shells)]} arrangements of {len(shells[0])} Ne",
-        f"{len(places)} places",
-        f"up to {far.reach:g} Å",
-        f"more than {locality.FELT:g} meV/Å",
+        f"more than {100 * (1 - compression.ANSWERED):.0f} % of whose points",
         f"{WORDS[round(limits.ULPS)]} spacings of floating-point numbers",
         f"{WORDS[round(limits.TIMES_NOISE)]} times the noise floor",
         f"{WORDS[round(limits.MOST)]} times the threshold itself",
+    ]
+
+
+def diatomics_phrases() -> list[str]:
+    """What the docstring of `physicality.diatomics` says."""
+    from assay.benchmarks.physicality import diatomics
+
+    pairs = diatomics.Diatomics()
+    return [
+        f"{pairs.points} even distances of {pairs.shortest:g} to {pairs.longest:.1f} Å",
+        f"a cube {diatomics.VACUUM:g} Å wider",
+        f"\\|f\\| ≤ {diatomics.FORCE_FLOOR:g} eV/Å",
+    ]
+
+
+def compression_phrases() -> list[str]:
+    """What the docstring of `physicality.compression` says."""
+    from assay.analysis import compression as shape
+    from assay.benchmarks.physicality import compression
+
+    crystals = compression.Compression()
+    return [
+        f"at {crystals.points} nearest-neighbour distances",
+        f"from {crystals.shortest:g} to {crystals.longest:.1f} times",
+        f"falls by more than {shape.DEEP:g} eV",
+        f"\\|P\\| ≤ {shape.SIZEABLE_PRESSURE:g} GPa",
+        f"beyond {compression.WELL_FROM:g} touching distances",
+    ]
+
+
+def locality_phrases() -> list[str]:
+    """What the docstring of `physicality.locality` says."""
+    from assay.benchmarks.builders import placements
+    from assay.benchmarks.physicality import locality
+
+    shells, places = placements.placements().shells, placements.placements().hydrogens
+    return [
+        f"with {len(shells[0])} Ne",
+        f"{WORDS[len(shells)]} arrangements",
+        f"a periodic cube of {placements.CUBE:g} Å",
+        f"{len(places)} places of one H",
+        f"a cube of {placements.LARGE_CUBE:g} Å",
+        f"to {locality.Locality().reach:g} Å, up to which \\|ΔF\\| is above {locality.FELT:g} meV/Å",
+    ]
+
+
+def extensivity_phrases() -> list[str]:
+    """What the docstring of `physicality.extensivity` says."""
+    from assay.benchmarks.physicality import extensivity
+
+    slabs = extensivity.Extensivity()
+    gaps = [f"{gap:g}" for gap in slabs.gaps]
+    return [
+        f"slabs of {slabs.size**2 * slabs.layers} atoms, {WORDS[slabs.layers]} layers each",
+        f"{', '.join(gaps[:-1])} and {gaps[-1]} Å",
     ]
 
 
@@ -107,11 +143,25 @@ def molecule_phrases() -> list[str]:
         f"minimisations to {rest.force_limit:g} eV/Å",
         f"moved by {displaced.RMSD:g} Å",
         f"a factor of {reference_geometry.STRAIN_FACTOR:g} of the reference",
-        f"from {reference_geometry.JOLTS} random jolts of {reference_geometry.JOLT:g} Å",
+        f"from {displaced.DISPLACEMENTS} random displacements of {displaced.DISPLACEMENT:g} Å",
         f"between {low:g} and {high:g} eV/Å²",
-        f"A band of {band.images} images",
-        f"to {band.force_limit:g} eV/Å with a climbing image",
+        f"A band of {band.images} images, to {band.force_limit:g} eV/Å with a climbing image",
         f"the same to {exponent(records.SAME_ENERGY)} eV",
+    ]
+
+
+def run_phrases() -> list[str]:
+    """What docs/dynamics.md says about verdicts on runs."""
+    from assay.analysis import events, heat, motion
+    from assay.benchmarks.general import energy_conservation
+
+    return [
+        f"more than {events.LOST:g} Å from its atom",
+        f"{motion.HOTTER:,.0f} K above the target".replace(",", " "),
+        f"farther apart than {events.STRETCHED:g} sums of covalent radii",
+        f"the mean is above {heat.WARM:g} times the target",
+        f"change by less than {events.STILL:g} Å, or a temperature below {heat.COLD:g} times the target",
+        f"must change less than {energy_conservation.UNBALANCED:g} times as much",
     ]
 
 
@@ -126,4 +176,10 @@ PHRASES: dict[str, Callable[[], list[str]]] = {
     "performance.md": performance_phrases,
     "physicality.md": physicality_phrases,
     "molecules.md": molecule_phrases,
+    "dynamics.md": run_phrases,
+    "benchmarks/physicality.diatomics.md": diatomics_phrases,
+    "benchmarks/physicality.compression.md": compression_phrases,
+    "benchmarks/physicality.locality.md": locality_phrases,
+    "benchmarks/physicality.extensivity.md": extensivity_phrases,
 }
+"""Pages in docs/ by path; those in benchmarks/ are made from docstrings."""

@@ -30,6 +30,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def number(value: float) -> str:
+    """A number as people write it, with a real minus sign."""
+    return f"{value:g}".replace("-", "−")
+
+
 def is_check(name: str) -> bool:
     """True for benchmarks that end in a verdict."""
     return name.startswith("verification.")
@@ -77,7 +82,7 @@ def _good(metric: Metric) -> str:
     if metric.threshold is None:
         return ""
     unit = "" if metric.unit == "1" else f" {metric.unit}"
-    wanted = f"{metric.threshold:.3g}" if metric.ideal == 0.0 else f"{metric.ideal:g} ± {metric.threshold:g}"
+    wanted = f"{metric.threshold:.3g}" if metric.ideal == 0.0 else f"{number(metric.ideal)} ± {metric.threshold:g}"
     return f"`{metric.name}` ({wanted}{unit})"
 
 

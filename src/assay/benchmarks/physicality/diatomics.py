@@ -13,11 +13,10 @@ cutoff costs nothing. A pair fails if a point is refused or NaN, or if its energ
 - energy_inflections: sign changes of E'' by differences without |E''| ≤ 0.5 eV/Å². Good up to 1.
 - spearman_repulsion: rank correlation of r and E up to the lowest point, ideally −1; +1 for a curve without a wall.
 - spearman_attraction: the same from the lowest point on, ideally 1; none for a purely repulsive curve.
-- Score of a pair: the mean over these five. The following are reported only, because they depend on the level of theory
-  or belong to other checks.
-- force_energy_gap: 0 to 1, largest relative difference of f and −dE/dr where the grid resolves both.
-- short_range_hole: 1 if E falls by more than 0.1 eV on the way in from half the sum of the covalent radii.
-- bond_length_error, well_depth_error, frequency_error: against measured molecules.
+- force_energy_gap: 0 to 1, largest relative difference of f and −dE/dr where the grid resolves both (reported).
+- short_range_hole: 1 if E falls by more than 0.1 eV on the way in from half the sum of the covalent radii (reported).
+- bond_length_error, well_depth_error, frequency_error: against measured molecules (reported).
+- Score of a pair: the mean over the first five. The others depend on the level of theory or belong to other checks.
 Reference: none for the five; measured constants of 30 molecules for the bonds (Huber and Herzberg 1979).
 Cite: the pair curves of ML-PEG and MLIP Arena.
 """
