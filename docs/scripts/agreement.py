@@ -68,7 +68,8 @@ def _tree() -> Iterator[str]:
 def _matrix() -> Iterator[str]:
     """Every model and benchmark is in the matrix of docs/sabotage.md, and every row is complete."""
     short = short_names()
-    rows = [line for line in _text("sabotage.md").splitlines() if line.startswith("| ") and line.count("|") > len(short)]
+    lines = _text("sabotage.md").splitlines()
+    rows = [line for line in lines if line.startswith("| ") and line.count("|") > len(short)]
     missing = [name for name in short if not rows or f"| `{name}` |" not in rows[0]]
     for model in (*SOUND, *BROKEN):
         start = f"| `{model}` | {', '.join(must_catch(model))} |"

@@ -1,7 +1,7 @@
 """Write what the documentation takes from the code, and check what people wrote against it. `make docs` runs this.
 
-Written into docs/benchmarks/ (not kept in git): a page for each benchmark, an index, the tables that other pages insert,
-and the help texts of the command line. Then everything written by hand that the code can contradict is checked
+Written into docs/benchmarks/ (not kept in git): a page for each benchmark, an index, the tables that other pages
+insert, and the help texts of the command line. Then everything written by hand that the code can contradict is checked
 (`agreement.py`): the exit code is 1, with one line for each place to correct, if something is out of date.
 """
 

@@ -13,7 +13,7 @@ from assay.benchmark import Benchmark, Metric, Plot
 from assay.sabotage import BROKEN
 
 SHARED_METRICS = {
-    "error_over_tolerance": "the error of a case divided by its tolerance ([Tolerances](../verification.md#tolerances))",
+    "error_over_tolerance": "error of a case divided by its tolerance ([Tolerances](../verification.md#tolerances))",
     "charge_ignored": "share of the ions whose energy is the same with charge 0 "
     "([Common rules](../molecules.md#common-rules)); only where there are ions",
     "temperature": "mean temperature of the runs",

@@ -123,14 +123,12 @@ def broken_models() -> str:
 
 def cause_table() -> str:
     """The causes of `assay.errors.Cause`, each with the text below it in the source."""
-    (body,) = (node.body for node in ast.walk(ast.parse(inspect.getsource(errors.Cause))) if isinstance(node, ast.ClassDef))
     meanings: dict[str, str] = {}
-    for node in body:
+    for node in ast.parse(inspect.getsource(errors.Cause)).body[0].body:  # type: ignore[attr-defined]
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            current = node.targets[0].id
-            meanings[current] = ""
+            meanings[node.targets[0].id] = ""
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and meanings:
-            meanings[current] = " ".join(str(node.value.value).split())
+            meanings[next(reversed(meanings))] = " ".join(str(node.value.value).split())
     rows = [(f"`{errors.Cause[n]}`", text or _sentence(n)) for n, text in meanings.items() if errors.Cause[n]]
     return table(("cause", "meaning"), rows)
 
