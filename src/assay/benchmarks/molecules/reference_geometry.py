@@ -1,7 +1,6 @@
 """A molecule stays at its reference geometry, and comes back to it when displaced.
 
-Bond lengths and angles are the first thing that every calculation on a molecule rests on. A minimum alone says little:
-a model without forces leaves every geometry as it is.
+Every calculation on a molecule rests on its geometry. A minimum alone says little: a model without forces leaves it.
 
 Protocol: two minimisations to 0.01 eV/Å, one from the reference geometry and one from a displaced copy of it, about
 0.2 Å away: that of the data set, or one that is made along soft motions of the molecule. A minimisation that does not
@@ -76,8 +75,8 @@ class ReferenceGeometry(RecordBenchmark):
             for role, s in ((REFERENCE, start), (DISPLACED, moved))
         }
         if minima.strain_energy(record) is None:
-            around = map(survey.placed, (start, *random_displacements(start, record.id)))
-            jobs[STIFFNESS] = SinglePoints(tuple(around))
+            around = (start, *random_displacements(start, record.id))
+            jobs[STIFFNESS] = SinglePoints(tuple(map(survey.placed, around)))
         return jobs
 
     def context_of(self, record: Record) -> dict[str, object]:
@@ -99,8 +98,8 @@ class ReferenceGeometry(RecordBenchmark):
             return "" if low <= value <= high else reason
         if outcomes[DISPLACED].status == OK:
             ratio = minima.released_energy(outcomes[DISPLACED]) / float(case.context["strain"])
-            if not 1.0 / STRAIN_FACTOR <= ratio <= STRAIN_FACTOR:
-                return f"the displaced copy releases {ratio:.3g} times the energy that it should"
+            reason = f"the displaced copy releases {ratio:.3g} times the energy that it should"
+            return "" if 1.0 / STRAIN_FACTOR <= ratio <= STRAIN_FACTOR else reason
         return ""
 
     def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
