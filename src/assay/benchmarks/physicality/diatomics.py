@@ -84,10 +84,8 @@ class Diatomics(Benchmark):
         if self.species not in ("all", "sample"):
             raise AssayError(f"diatomics of species '{self.species}' are unknown; choose 'all' or 'sample'")
         if self.points < 10 or not 0.0 < self.shortest < self.longest:
-            raise AssayError(
-                f"diatomics cannot have '{self.points}' points from '{self.shortest}' to '{self.longest}' Å; "
-                "give at least 10 points and distances that rise from above 0"
-            )
+            grid = f"'{self.points}' points from '{self.shortest}' to '{self.longest}' Å"
+            raise AssayError(f"diatomics cannot have {grid}; give 10 points or more and rising distances")
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """One case and one job for each pair, named by rising atomic number, such as "H-C"."""
@@ -108,18 +106,14 @@ class Diatomics(Benchmark):
 
     def _case(self, pair: tuple[int, int], survey: Survey, places: list[Floats], cell: Floats) -> Case:
         name = "-".join(symbol(z) for z in pair)
-        lost = next((survey.lost[z] for z in pair if z in survey.lost), "")
-        if lost:
+        if lost := next((survey.lost[z] for z in pair if z in survey.lost), ""):
             return Case(name, {}, lost=lost)
         spin = 1 + sum(pair) % 2 if survey.card.spin else None
         charge, pbc, numbers = None if spin is None else 0, (bool(cell.any()),) * 3, np.array(pair, dtype=np.int64)
         structures = tuple(Structure(numbers, place, cell, pbc, charge, spin) for place in places)
-        context = {
-            "grid": [self.shortest, self.longest, self.points],
-            "cell": f"cube of {cell[0, 0]:g} Å" if cell.any() else "none",
-            "multiplicity": "not given" if spin is None else spin,
-            "hole_reach": HOLE_REACH * sum(radius(z) for z in pair),
-        }
+        grid = {"grid": [self.shortest, self.longest, self.points], "hole_reach": HOLE_REACH * sum(map(radius, pair))}
+        box = f"cube of {cell[0, 0]:g} Å" if cell.any() else "none"
+        context = {**grid, "cell": box, "multiplicity": "not given" if spin is None else spin}
         return Case(name, {"scan": SinglePoints(structures)}, context)
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
