@@ -104,7 +104,7 @@ class EnergySmooth(Check):
 def _place(case: Case, at: float) -> str:
     """Where on a path a jump lies: by the distance of two atoms, or by the distance that the atom has moved."""
     if "pair" in case.context:
-        return f"at a {case.context['pair']} distance of {case.context['start'] + at:.3f} Å"
+        return f"at the {case.context['pair']} distance of {case.context['start'] + at:.3f} Å"
     return f"{at:.3f} Å along the path {case.id}"
 
 
