@@ -1,4 +1,4 @@
-"""`assay data`: fetch published data sets, check them, say where they are."""
+"""`assay data`: download published data sets, verify them, print where they are."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from assay.cli.arguments import CHECK_FAILED, DONE, Parser, command
 
 
 def add_data(commands: argparse._SubParsersAction) -> None:
-    """The command and its verbs."""
-    parser = command(commands, "data", "fetch published data sets, check them, say where they are", fetch_data)
+    """Add the command and its verbs."""
+    parser = command(commands, "data", "download published data sets, verify them, print where they are", fetch_data)
     verbs = parser.add_subparsers(metavar="VERB", required=True, title="verbs", parser_class=Parser)
     fetch = command(verbs, "fetch", "download data sets by their names in 'assay list data'", fetch_data)
     fetch.add_argument("names", nargs="+", metavar="NAME")
@@ -22,12 +22,12 @@ def add_data(commands: argparse._SubParsersAction) -> None:
 
 
 def fetch_data(options: argparse.Namespace) -> int:
-    """`assay data fetch`: published sets into the cache."""
+    """`assay data fetch`: download published sets into the cache."""
     from assay.cli.download import download_bar
     from assay.data.official import fetch_official, find_official
 
     for name in options.names:
-        find_official(name)  # a wrong name is said before anything is downloaded
+        find_official(name)  # a wrong name is reported before anything is downloaded
     for name in options.names:
         with download_bar(name, enabled=sys.stderr.isatty()) as progress:
             print(fetch_official(name, options.revision, progress))
@@ -35,7 +35,7 @@ def fetch_data(options: argparse.Namespace) -> int:
 
 
 def verify_data(options: argparse.Namespace) -> int:
-    """`assay data verify`: fetched sets against their checksums; exit 1 if one is damaged."""
+    """`assay data verify`: compare fetched sets with their checksums; exit 1 if one is damaged."""
     from assay.data.official import find_official, official
 
     names = options.names or [name for name, entry in official().items() if entry.here]

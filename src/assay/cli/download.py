@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assay.data.fetch import Progress, quiet
+from assay.data.fetch import DownloadProgress, quiet
 
 
 @contextmanager
-def download_bar(name: str, enabled: bool) -> Iterator[Progress]:
-    """Gives the function that a download calls; a bar appears only where somebody watches."""
+def download_bar(name: str, enabled: bool) -> Iterator[DownloadProgress]:
+    """Give the function that a download calls to report progress; without `enabled` it shows nothing."""
     if not enabled:
         yield quiet
         return

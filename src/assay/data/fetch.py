@@ -24,7 +24,7 @@ ATTEMPTS = 4
 LARGEST = 2**30
 """Most bytes that are downloaded when the size is not known beforehand."""
 
-Progress = Callable[[int, int | None], None]
+DownloadProgress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def quiet(done: int, total: int | None) -> None:
     """No progress shown."""
 
 
-def fetch(wanted: Download, progress: Progress = quiet, check: Callable[[Path], object] | None = None) -> Path:
+def fetch(wanted: Download, progress: DownloadProgress = quiet, check: Callable[[Path], object] | None = None) -> Path:
     """The file in the cache, downloaded first unless it is there and whole.
 
     Args:
@@ -138,7 +138,7 @@ class _alone:  # noqa: N801 - reads as a phrase where it is used
         self.lock.close()
 
 
-def _complete(wanted: Download, part: Path, progress: Progress) -> None:
+def _complete(wanted: Download, part: Path, progress: DownloadProgress) -> None:
     """Download until the whole file is there; a connection that breaks off is taken up again a few times."""
     for attempt in range(ATTEMPTS):
         before = _length(part)
@@ -159,7 +159,7 @@ class _Short(Exception):
     """The server closed the connection before all bytes had come."""
 
 
-def _receive(wanted: Download, part: Path, progress: Progress) -> None:
+def _receive(wanted: Download, part: Path, progress: DownloadProgress) -> None:
     """One request, which asks for the rest of a file that is partly here."""
     start, validator = _resume_from(wanted, part)
     request = urllib.request.Request(wanted.url, headers={"User-Agent": "assay", "Accept-Encoding": "identity"})
@@ -222,7 +222,12 @@ def _check_size(wanted: Download, size: int | None) -> None:
 
 
 def _copy(
-    wanted: Download, answer: http.client.HTTPResponse, part: Path, start: int, expected: int | None, progress: Progress
+    wanted: Download,
+    answer: http.client.HTTPResponse,
+    part: Path,
+    start: int,
+    expected: int | None,
+    progress: DownloadProgress,
 ) -> None:
     done, limit = start, wanted.bytes or LARGEST
     with part.open("ab" if start else "wb") as out:

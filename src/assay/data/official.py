@@ -16,7 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from assay.data.dataset import OFFICIAL, Card, DataSet
-from assay.data.fetch import TIMEOUT, Download, Progress, damage, fetch, kept, place, quiet
+from assay.data.fetch import TIMEOUT, Download, DownloadProgress, damage, fetch, kept, place, quiet
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 
@@ -73,7 +73,7 @@ def find_official(name: str) -> Official:
     return sets[name]
 
 
-def fetch_official(name: str, revision: str = "", progress: Progress = quiet) -> Path:
+def fetch_official(name: str, revision: str = "", progress: DownloadProgress = quiet) -> Path:
     """Download a published set unless it is here and whole; its archive is read once before it is kept."""
     wanted = find_official(name)
     download = _located(wanted.download, revision)
