@@ -68,7 +68,7 @@ def wait_for(count: int, results: Path, process: subprocess.Popen[str]) -> None:
     end = time.monotonic() + LONGEST
     while len(rows(results)) < count:
         assert process.poll() is None, "the run ended before it could be disturbed"
-        assert time.monotonic() < end, "the run does not get on"
+        assert time.monotonic() < end, "the run makes no progress"
         time.sleep(0.01)
 
 
@@ -239,7 +239,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_worker(tmp_path: Path, undistur
     output, errors = process.communicate(timeout=LONGEST)
     assert process.returncode == 130
     assert output == ""
-    assert errors == "assay: stopped; what was finished is kept, run the same command to go on\n"
+    assert errors == "assay: stopped; finished jobs are kept, run the same command to continue\n"
     assert psutil.wait_procs(workers, timeout=LONGEST)[1] == []
     kept = finished(results)
     assert kept
