@@ -9,12 +9,26 @@ import numpy as np
 import pytest
 
 from assay.benchmark import registered_benchmarks
+from assay.cli.checking import check_name
 from commands import BROKEN, Done, command, document
 
 CHECK_KEYS = {
     "name", "status", "passed", "mandatory", "grade", "error", "unit", "tolerance", "evaluated", "refused", "comment",
 }  # fmt: skip
 CHECKS = {name: kind for name, kind in registered_benchmarks().items() if name.startswith("verification.")}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("rotation_invariance", "verification.rotation_invariance"),
+        ("verification.rotation_invariance", "verification.rotation_invariance"),
+        ("verification", "verification"),
+        ("mine.py:Lattice", "mine.py:Lattice"),
+    ],
+)
+def test_the_category_of_a_check_may_be_left_out(given: str, name: str) -> None:
+    assert check_name(given) == name
 
 
 def test_a_whole_category_may_be_named(tmp_path: Path) -> None:

@@ -39,6 +39,11 @@ def command(commands: argparse._SubParsersAction, name: str, text: str, function
     return parser
 
 
+def add_benchmarks(parser: Parser, what: str = "benchmark or category") -> None:
+    """Add the option -b, which chooses benchmarks."""
+    parser.add_argument("-b", "--benchmark", action="append", default=[], help=f"only this {what}; repeatable")
+
+
 def add_json(parser: Parser) -> None:
     """Add the option --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")

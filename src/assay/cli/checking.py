@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.arguments import command
+from assay.cli.arguments import add_benchmarks, command
 from assay.cli.output import models_print_to_stderr, open_console, print_json, print_to_stderr
 from assay.cli.running import add_running_options, exit_code, run_model, settings_from, show_dry_run
 
@@ -21,7 +21,7 @@ def add_check(commands: argparse._SubParsersAction) -> None:
     """Add the command and its options."""
     parser = command(commands, "check", "verify one model; exit 1 when a mandatory check fails", check)
     parser.add_argument("model", metavar="MODEL")
-    parser.add_argument("-b", "--benchmark", action="append", default=[], help="only this check; repeatable")
+    add_benchmarks(parser, "check")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the checks as a JUnit XML file")
     parser.add_argument("--text", action="store_true", help="print a long text report, configuration by configuration")
     parser.add_argument(
@@ -33,7 +33,7 @@ def add_check(commands: argparse._SubParsersAction) -> None:
 def check(options: argparse.Namespace) -> int:
     """`assay check`: run the checks, write the files that were asked for, print the verdicts."""
     settings = settings_from(options)
-    names = [_check_name(name) for name in options.benchmark or ["verification"]]
+    names = [check_name(name) for name in options.benchmark or ["verification"]]
     if options.dry_run:
         return show_dry_run([options.model], SUITE, names, options, settings)
     report = run_model(options.model, SUITE, names, options.output, settings)
@@ -47,8 +47,9 @@ def check(options: argparse.Namespace) -> int:
     return exit_code([report])
 
 
-def _check_name(name: str) -> str:
-    return name if name == "verification" else f"verification.{name.removeprefix('verification.')}"
+def check_name(name: str) -> str:
+    """The full name of a check, whose category may be left out; `file.py:Class` stays as it is."""
+    return name if name == "verification" or ":" in name else f"verification.{name.removeprefix('verification.')}"
 
 
 def _write_configurations(options: argparse.Namespace, settings: Settings) -> None:

@@ -14,6 +14,7 @@ from assay.cli.arguments import (
     CHECK_FAILED,
     DONE,
     Parser,
+    add_benchmarks,
     add_detail,
     add_json,
     command,
@@ -35,9 +36,7 @@ def add_run(commands: argparse._SubParsersAction) -> None:
     parser = command(commands, "run", "run a suite of benchmarks on one or more models", run)
     parser.add_argument("models", nargs="+", metavar="MODEL")
     parser.add_argument("-s", "--suite", default="smoke", help="suite name or TOML file (default: smoke)")
-    parser.add_argument(
-        "-b", "--benchmark", action="append", default=[], help="only this benchmark or category; repeatable"
-    )
+    add_benchmarks(parser)
     parser.add_argument(
         "--data", action="append", default=[], metavar="DIR|NAME",
         help="reference data instead of the embedded: a folder of yours or a name from 'assay list data'; repeatable",

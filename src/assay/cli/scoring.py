@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from assay.cli.arguments import DONE, add_detail, add_json, command, require_json_for_detail
+from assay.cli.arguments import DONE, add_benchmarks, add_detail, add_json, command, require_json_for_detail
 from assay.cli.output import open_console, print_json, print_to_stderr
 
 
@@ -15,9 +15,7 @@ def add_score(commands: argparse._SubParsersAction) -> None:
     parser = command(commands, "score", "scores from a results folder; needs no model", score)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("-s", "--suite", default="smoke", help="suite name or TOML file (default: smoke)")
-    parser.add_argument(
-        "-b", "--benchmark", action="append", default=[], help="only this benchmark or category; repeatable"
-    )
+    add_benchmarks(parser)
     add_json(parser)
     add_detail(parser)
     parser.add_argument("--csv", action="store_true", help="print one line per model and benchmark as CSV")

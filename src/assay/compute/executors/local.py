@@ -65,8 +65,8 @@ class LocalProcesses:
         while waiting or running:
             while waiting and idle:
                 number, bundle = heapq.heappop(idle), waiting.popleft()
-                future = self._pool(number).schedule(run_bundle, args=[bundle], timeout=bundle.deadline)
-                running[future] = number, bundle
+                answer = self._pool(number).schedule(run_bundle, args=[bundle], timeout=bundle.deadline)
+                running[answer] = number, bundle
             done, _ = wait(running, return_when=FIRST_COMPLETED, timeout=1.0)
             for future in done:
                 number, bundle = running.pop(future)
