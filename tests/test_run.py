@@ -68,7 +68,7 @@ def wait_for(count: int, results: Path, process: subprocess.Popen[str]) -> None:
     end = time.monotonic() + LONGEST
     while len(rows(results)) < count:
         assert process.poll() is None, "the run ended before it could be disturbed"
-        assert time.monotonic() < end, "the run does not get on"
+        assert time.monotonic() < end, "the run makes no progress"
         time.sleep(0.01)
 
 
@@ -178,7 +178,7 @@ def test_only_the_case_that_kills_the_worker_is_lost(tmp_path: Path, factory: st
     (model_scores,) = scores(tmp_path / "results")["models"]
     smooth = next(b for b in model_scores["benchmarks"] if b["name"] == "verification.energy_smooth")
     lost = {case["id"] for case in smooth["cases"] if case["status"] == "error"}
-    assert lost == {"Cu-crowd", "CuAu-crowd"}
+    assert lost == {"Cu-cluster12", "CuAu-cluster12"}
     assert sum(case["status"] == "ok" for case in smooth["cases"]) == len(smooth["cases"]) - 2 > 3
     assert smooth["score"] is None, "a benchmark with an error has no score until it is run again"
     errors = Counter(row["status"] for row in rows(tmp_path / "results"))["error"]
@@ -239,7 +239,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_worker(tmp_path: Path, undistur
     output, errors = process.communicate(timeout=LONGEST)
     assert process.returncode == 130
     assert output == ""
-    assert errors == "assay: stopped; what was finished is kept, run the same command to go on\n"
+    assert errors == "assay: stopped; finished jobs are kept, run the same command to continue\n"
     assert psutil.wait_procs(workers, timeout=LONGEST)[1] == []
     kept = finished(results)
     assert kept

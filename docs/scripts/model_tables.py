@@ -26,7 +26,7 @@ def family_table() -> str:
     for family, names in family_names().items():
         if names:
             entry = registered()[names[0]]
-            rows.append((f"`{family}`", _about(family), " ".join(f"`{n}`" for n in names), f"`{entry.install}`"))
+            rows.append((f"`{family}`", _about(family), "<br>".join(f"`{n}`" for n in names), f"`{entry.install}`"))
     return table(("family", "what it is", "names", "install"), rows)
 
 

@@ -39,22 +39,23 @@ def tolerance_phrases() -> list[str]:
 
 def performance_phrases() -> list[str]:
     """What docs/performance.md says about deadlines, bundles and batches, with small numbers as words."""
-    from assay.compute import runner
-    from assay.compute.engines import batch_size as tempo
+    from assay.compute import bundling, cost, runner
+    from assay.compute.engines import batch_size
     from assay.compute.engines import pool as batches
-    from assay.compute.executors.local import DIED, HUNG
+    from assay.compute.executors import DIED, HUNG
 
-    sizes = [str(size) for size in tempo.LADDER[1:]]
+    sizes = [str(size) for size in batch_size.LADDER[1:]]
     return [
-        f"{runner.TIMEOUT:g} s (`--timeout`)",
-        f"plus {WORDS[round(runner.PATIENCE)]} times the most that the bundle may take",
-        f"or {runner.STUBBORN:g} times where that adds no more than twice the {runner.TIMEOUT:g} s",
+        f"{cost.TIMEOUT:g} s (`--timeout`)",
+        f"plus {WORDS[round(cost.DEADLINE_FACTOR)]} times the most that the bundle may take",
+        f"or {cost.UNCONVERGED_FACTOR:g} times where that adds no more than twice the {cost.TIMEOUT:g} s",
         f"{WORDS[runner.GIVE_UP[HUNG]]} workers in a row hang, or {runner.GIVE_UP[DIED]} die",
-        f"into {WORDS[runner.BUNDLES]} bundles or more",
-        f"of {runner.BUNDLE_SECONDS:g} s at least and {runner.LONGEST_BUNDLE:g} s at most",
+        f"into {WORDS[cost.BUNDLES]} bundles or more",
+        f"of {cost.BUNDLE_SECONDS:g} s at least and {cost.LONGEST_BUNDLE:g} s at most",
+        f"bundles of at least {WORDS[bundling.SIDE_BY_SIDE]}",
         f"{', '.join(sizes[:-1])} and {sizes[-1]} atoms",
-        f"below {100 * tempo.GAIN:g} %",
-        f"{100 * tempo.MEMORY_SHARE:g} % of the free memory",
+        f"below {100 * batch_size.GAIN:g} %",
+        f"{100 * batch_size.MEMORY_SHARE:g} % of the free memory",
         f"{WORDS[batches.SPOT_CHECKS]} structures of the first batch",
         f"{WORDS[batches.GIVE_UP]} structures that the calculator answers and the batch does not",
     ]

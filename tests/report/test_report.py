@@ -23,7 +23,6 @@ from assay.benchmarks.bases.check import Verdict
 from assay.cli.configs import write_configurations
 from assay.cli.listing import listing
 from assay.cli.progress import progress_bar
-from assay.compute.runner import silent
 from assay.errors import AssayError
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED
 from assay.report.csv import COLUMNS, print_csv
@@ -32,6 +31,7 @@ from assay.report.junit import write_junit
 from assay.report.table import as_html, as_text, print_scores, summary_line
 from assay.report.text import text_report
 from assay.results import BenchmarkResult, ModelResult
+from assay.settings import silent
 
 CHECK = {
     "name", "status", "passed", "mandatory", "grade", "error", "unit", "tolerance", "evaluated", "refused", "comment",
