@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from catalogue import categories, own_benchmarks
 from docstrings import docstring_of
 from page import page
 from phrases import PHRASES
 from sabotage_matrix import must_catch, short_names
-from tables import categories
 
 import assay
-from assay.benchmarks.registry import registered_benchmarks
 from assay.cli.arguments import CHECK_FAILED, DONE, EPILOG, INTERRUPTED, JOB_ERRORS, USAGE
 from assay.models import file_schemes
 from assay.sabotage import BROKEN, SOUND
@@ -99,12 +98,12 @@ def _page_or_text(name: str) -> str:
     if folder != "benchmarks":
         return _text(name)
     benchmark = rest.removesuffix(".md")
-    return page(benchmark, registered_benchmarks()[benchmark])
+    return page(benchmark, own_benchmarks()[benchmark])
 
 
 def _thresholds() -> Iterator[str]:
     """Where a docstring says "Good up to 0.05 Å", that is the threshold of one of the metrics it is about."""
-    for name, benchmark in registered_benchmarks().items():
+    for name, benchmark in own_benchmarks().items():
         thresholds = {metric.name: metric.threshold for metric in benchmark.metrics}
         for item in docstring_of(benchmark).metrics:
             for number in re.findall(r"Good up to ([\d.]+\d|\d)", item.text):

@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agreement import DOCS, disagreements
+from catalogue import categories, own_benchmarks
 from kind_table import kind_table
 from model_tables import family_table, model_tables
 from page import page
-from tables import broken_models, categories, category_sentence, category_table, cause_table, suite_table
-
-from assay.benchmarks.registry import registered_benchmarks
+from tables import broken_models, category_sentence, category_table, cause_table, suite_table
 
 OUTPUT = DOCS / "benchmarks"
 COMMANDS = ("", "run", "check", "score", "list", "data")
@@ -32,7 +31,7 @@ def main() -> int:
     """Write everything again; the page of a benchmark that no longer exists is deleted."""
     shutil.rmtree(OUTPUT, ignore_errors=True)
     (OUTPUT / "generated").mkdir(parents=True)
-    benchmarks = registered_benchmarks()
+    benchmarks = own_benchmarks()
     for name, kind in benchmarks.items():
         _write(OUTPUT / f"{name}.md", page(name, kind))
     _write(OUTPUT / "index.md", index())

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields
 
+from catalogue import is_check, is_mandatory
 from docstrings import Docstring, docstring_of
-from tables import is_check, is_mandatory, number, standard_suites, table
+from tables import number, standard_suites, table
 
 from assay.benchmark import Benchmark, Metric, Plot
 from assay.sabotage import BROKEN

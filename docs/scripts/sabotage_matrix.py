@@ -14,10 +14,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from catalogue import has_score, own_benchmarks
+
 import assay
 from assay.api import Report
-from assay.benchmark import Benchmark
-from assay.benchmarks.registry import registered_benchmarks
 from assay.results import BenchmarkResult
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.sabotage.data import write_sound_data
@@ -44,14 +44,9 @@ def must_catch(model: str) -> list[str]:
 
 def short_names() -> list[str]:
     """Checks first, then the other benchmarks, without those that have no score, such as the speed."""
-    scored = [name for name, kind in registered_benchmarks().items() if has_score(kind)]
+    scored = [name for name, kind in own_benchmarks().items() if has_score(kind)]
     names = sorted(scored, key=lambda name: (not name.startswith("verification."), name))
     return [name.rpartition(".")[2] for name in names]
-
-
-def has_score(benchmark: type[Benchmark]) -> bool:
-    """True where at least one metric is scored."""
-    return any(metric.threshold is not None or metric.is_score for metric in benchmark.metrics)
 
 
 def cell(result: BenchmarkResult) -> str:

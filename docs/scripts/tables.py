@@ -9,17 +9,14 @@ from dataclasses import fields
 from functools import cache
 from importlib import import_module
 
+from catalogue import is_mandatory, own_benchmarks
 from docstrings import docstring_of
 from sabotage_matrix import must_catch
 
 from assay import errors
 from assay.benchmark import Benchmark, Metric
-from assay.benchmarks.registry import registered_benchmarks
 from assay.sabotage import BROKEN
 from assay.suites import load_suite, suite_names
-
-CATEGORIES = ("verification", "physicality", "molecules", "general")
-"""Categories in the order of the pages; new ones follow in alphabetical order."""
 
 SUITES = ("smoke", "laptop", "paper")
 
@@ -35,26 +32,6 @@ def number(value: float) -> str:
     return f"{value:g}".replace("-", "−")
 
 
-def is_check(name: str) -> bool:
-    """True for benchmarks that end in a verdict."""
-    return name.startswith("verification.")
-
-
-def is_mandatory(benchmark: type[Benchmark]) -> bool:
-    """True for checks that must pass."""
-    return bool(getattr(benchmark, "mandatory", False))
-
-
-def categories() -> list[str]:
-    """All categories of this package, in the order of the pages."""
-    names = {name.partition(".")[0] for name, kind in registered_benchmarks().items() if _is_ours(kind)}
-    return [*(name for name in CATEGORIES if name in names), *sorted(names - set(CATEGORIES))]
-
-
-def _is_ours(benchmark: type[Benchmark]) -> bool:
-    return benchmark.__module__.startswith("assay.benchmarks.")
-
-
 def category_sentence(category: str) -> str:
     """What a category is about: the docstring of its folder."""
     return " ".join((import_module(f"assay.benchmarks.{category}").__doc__ or "").split())
@@ -62,7 +39,7 @@ def category_sentence(category: str) -> str:
 
 def category_table(category: str, folder: str = "benchmarks/") -> str:
     """The benchmarks of a category, one line each, with links to their pages in a folder."""
-    members = {n: kind for n, kind in registered_benchmarks().items() if n.startswith(f"{category}.")}
+    members = {n: kind for n, kind in own_benchmarks().items() if n.startswith(f"{category}.")}
     links = {name: f"[`{name.rpartition('.')[2]}`]({folder}{name}.md)" for name in members}
     if category == "verification":
         rows = [(links[n], "yes" if is_mandatory(k) else "", docstring_of(k).statement) for n, k in members.items()]
@@ -97,7 +74,7 @@ def suite_table() -> str:
     """The settings that differ between suites, one row each."""
     suites = standard_suites()
     rows: list[tuple[str, ...]] = []
-    for name, kind in registered_benchmarks().items():
+    for name, kind in own_benchmarks().items():
         link = f"[`{name}`](benchmarks/{name}.md)"
         for item in fields(kind):
             values = [_value(built[name], item.name) if name in built else "" for built in suites.values()]
