@@ -60,7 +60,7 @@ def _good(metric: Metric) -> str:
         return ""
     unit = "" if metric.unit == "1" else f" {metric.unit}"
     wanted = f"{metric.threshold:.3g}" if metric.ideal == 0.0 else f"{number(metric.ideal)} ± {metric.threshold:g}"
-    return f"`{metric.name}` ({wanted}{unit})"
+    return f"`{metric.name}` ({wanted}{unit})".replace(" ", "&nbsp;")
 
 
 @cache
