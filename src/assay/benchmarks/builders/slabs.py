@@ -55,11 +55,7 @@ def slab_pairs(survey: Survey, gaps: Sequence[float], size: int, layers: int) ->
     plan = [(pair, gaps[0]) for pair in fitting]
     plan += [(fitting[0], gap) for gap in gaps[1 : 1 + len(gaps) - len(plan)]]
     pattern = "TTT" if "TTT" in survey.pbc else "TTF"
-    said = (
-        ""
-        if len(metals) > 1
-        else f"slabs of {'-'.join(symbol(z) for z in fitting[0])} because the model does not support two metals"
-    )
+    said = "" if len(metals) > 1 else f"slabs of {'-'.join(map(symbol, fitting[0]))} instead of two metals"
     return [_slabs(pair, spacing, gap, size, layers, pattern, said) for pair, gap in plan]
 
 
