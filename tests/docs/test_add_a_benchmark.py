@@ -93,6 +93,19 @@ def test_the_command_line_runs_and_scores_a_benchmark_from_a_path(
     assert again == first
 
 
+def test_without_its_file_the_results_of_a_benchmark_are_left_out_with_a_warning(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["run", "emt", "-b", EXAMPLES[0], "-j", "0", "--json"]) == 0
+    monkeypatch.setattr("assay.benchmarks.registry._from_files", {})
+    capsys.readouterr()
+    assert main(["score", "results", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["models"][0]["benchmarks"] == []
+    assert "'lone_atoms.lone_atoms' are left out" in printed.err
+    assert "give its file with -b" in printed.err
+
+
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [

@@ -78,7 +78,10 @@ def _case(observation: Observation, score: float | None, detail: bool) -> dict[s
         "id": observation.case,
         "status": observation.status,
         "values": dict(observation.values),
+        "stderr": dict(observation.stderr),
+        "tolerances": dict(observation.tolerances),
         "score": score,
         "reason": observation.reason,
+        "cause": observation.cause,
         **({"detail": plain_table(observation.detail)} if detail else {}),
     }

@@ -1,4 +1,4 @@
-"""Checks that let a probe evaluate all structures in a second way and judge how far the answers lie apart."""
+"""The base of checks in which a probe evaluates all structures in a second way; both answers must agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.survey import Survey, repeats_job, subject_labels
 
 @dataclass(frozen=True)
 class ProbeCheck(Check):
-    """One job: `probe` evaluates every structure in its own way; `phrase` says which way that is."""
+    """One job: the probe evaluates every structure in its own way, which `phrase` names in messages."""
 
     probe: ClassVar[str] = ""
     twins: ClassVar[bool] = False

@@ -47,7 +47,7 @@ class ForcesConservative(Check):
         limits = Limits.of(case)
         base, steps, _, forces = split_ladder(case, outcomes["ladder"])
         noise = limits.force_noise(float(np.abs(base.forces).max()))
-        jacobian, doubt = extrapolated_derivative(steps, forces[:, 0], forces[:, 1], noise)
+        jacobian, uncertainty = extrapolated_derivative(steps, forces[:, 0], forces[:, 1], noise)
         scale = float(np.abs(jacobian).max())
         if scale == 0.0:
             yield Residual(
@@ -55,9 +55,11 @@ class ForcesConservative(Check):
             )
             return
         gap = derivative_gap(steps, base.forces.ravel()[None, :], forces[:, 0], forces[:, 1], noise)
-        unsure, kinks = np.maximum(doubt, doubt.T), np.maximum(gap, gap.T)
+        uncertain, kinks = np.maximum(uncertainty, uncertainty.T), np.maximum(gap, gap.T)
         relative = RELATIVE[limits.precision]
-        found = judge_derivatives(np.abs(jacobian - jacobian.T), unsure, kinks, scale, relative, limits.epsilon * scale)
+        found = judge_derivatives(
+            np.abs(jacobian - jacobian.T), uncertain, kinks, scale, relative, limits.epsilon * scale
+        )
         error = min(found.error, least_asymmetry(steps, forces))
         i, j = divmod(found.worst, len(jacobian))
         why = f"{relative:.0e} of the largest element ({scale:.2g} eV/Å²) in {limits.precision}, more at kinks"

@@ -56,14 +56,14 @@ class ForcesMatchEnergy(Check):
         base, steps, energies, _ = split_ladder(case, outcomes["ladder"])
         forces = base.forces.ravel()
         noise = limits.energy_noise(base.energy)
-        slope, doubt = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
+        slope, uncertainty = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
         scale = max(float(np.abs(forces).max()), float(np.abs(slope).max()))
         if float(np.abs(forces).max()) == 0.0:
             yield Residual(f"{case.id}: all forces are zero", np.inf, "eV/Å", 0.0, 0.0, "trivial forces are no forces")
             return
         gap = derivative_gap(steps, np.array(base.energy), energies[:, 0], energies[:, 1], noise)
         relative = RELATIVE[limits.precision]
-        found = judge_derivatives(np.abs(forces + slope), doubt, gap, scale, relative, noise / steps[0])
+        found = judge_derivatives(np.abs(forces + slope), uncertainty, gap, scale, relative, noise / steps[0])
         why = f"{relative:.0e} of the largest force ({scale:.2g} eV/Å) in {limits.precision}, more at kinks"
         where, data = f"{case.id} {coordinate(found.worst)}", {"forces": forces, "gradient": -slope}
         yield Residual(where, found.error, "eV/Å", found.allowed, found.floor, why, data)

@@ -65,7 +65,7 @@ class StressMatchesEnergy(Check):
         steps, volume = np.asarray(case.context["steps"]), float(case.context["volume"])
         energies = np.array([p.energy for p in points]).reshape(len(steps), 2, 6)
         noise = limits.energy_noise(base.energy)
-        slope, doubt = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
+        slope, uncertainty = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
         expected, scale = slope / volume, max(float(np.abs(slope).max()) / volume, float(np.abs(base.stress).max()))
         if scale == 0.0:
             yield Residual(f"{case.id}: the stress is zero", np.inf, "eV/Å³", 0.0, 0.0, "trivial stress is no stress")
@@ -73,7 +73,7 @@ class StressMatchesEnergy(Check):
         gap = derivative_gap(steps, np.array(base.energy), energies[:, 0], energies[:, 1], noise) / volume
         rounding = noise / steps[0] / volume
         relative = RELATIVE[limits.precision]
-        found = judge_derivatives(np.abs(base.stress - expected), doubt / volume, gap, scale, relative, rounding)
+        found = judge_derivatives(np.abs(base.stress - expected), uncertainty / volume, gap, scale, relative, rounding)
         why = f"{relative:.0e} of the largest component ({scale:.2g} eV/Å³) in {limits.precision}, more at kinks"
         where, data = f"{case.id} {NAMES[found.worst]}", {"stress": base.stress, "derivative": expected}
         yield Residual(where, found.error, "eV/Å³", found.allowed, found.floor, why, data)
