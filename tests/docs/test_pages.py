@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.api import run
 from assay.errors import Cause
 from assay.models import registered
+from assay.report.document import check_document, score_document
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "scripts"))
 
@@ -89,6 +91,16 @@ def test_suites_causes_and_models_are_all_in_their_tables() -> None:
     assert all(f"| `{cause}` | " in cause_table() for cause in Cause if cause)
     assert "|  |" not in cause_table()
     assert all(f"`{name}`" in family_table() for name in registered())
+
+
+def test_every_key_of_the_json_documents_is_on_its_page() -> None:
+    text = (agreement.DOCS / "json.md").read_text(encoding="utf-8")
+    results = [run("emt", benchmarks=["net_force_zero"], workers=0, limit=1).result]
+    (model,) = score_document(results, "smoke", detail=True)["models"]
+    (benchmark,) = model["benchmarks"]
+    tables = (model, benchmark, *benchmark["metrics"], *benchmark["cases"], *check_document(results[0])["checks"])
+    for key in {key for table in tables for key in table}:
+        assert f"`{key}`" in text or f'"{key}"' in text or f"`checks[].{key}`" in text, key
 
 
 def test_what_is_written_by_hand_agrees_with_the_code() -> None:
