@@ -74,7 +74,7 @@ def test_standard_errors_are_those_of_the_amplitudes_that_friction_makes(tmp_pat
 
 
 def test_the_error_of_the_bias_is_that_of_the_mean_length(tmp_path: Path) -> None:
-    """One run: the error of a correlated mean. Three runs: their scatter, or their own errors over the root of three."""
+    """One run: the error of a correlated mean. Three runs: their scatter, or their own errors, if larger."""
     asked = benchmark(NAME, steps=2000, interval=5, drop_start=False, seeds=3)
     (case,) = planned_cases(asked, Scope(survey(), data()))
     runs = run_case(case, SOUND, tmp_path)
