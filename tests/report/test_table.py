@@ -93,3 +93,14 @@ def test_scores_of_several_models_stand_side_by_side(sound_report: Report, broke
     assert lines["verification.unit_conversion"].count("—") == 2
     assert re.search(r"1\.00.* \(4/4\) │.*0\.00.* \(4/4\) │", lines["verification.forces_match_energy"])
     assert "mean" in lines
+
+
+def test_in_a_narrow_terminal_comments_stand_below_the_table(broken_report: Report) -> None:
+    lines = as_text(broken_report.result, width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    (failed,) = [v for v in broken_report.result.verdicts if v.name.endswith("forces_match_energy")]
+    text = " ".join(" ".join(lines).split())
+    assert f"forces_match_energy: {failed.comment}" in text
+    header = next(line for line in lines if "tolerance" in line)
+    assert "comment" not in header
+    assert "cases" in header

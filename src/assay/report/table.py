@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 CHECK_COLUMNS = ("check", "result", "grade", "error", "tolerance", "cases", "comment")
 METRIC_COLUMNS = ("benchmark, metric", "value", "good", "score", "cases")
+WIDE = 110
+"""Columns from which on comments stand in the table; in a narrower terminal they stand below it."""
+
 MARKS = {"ok": "pass", "failed": "FAIL", "unsupported": "—", "error": "error"}
 COLOURS = {"ok": "green", "failed": "bold red", "unsupported": "dim", "error": "yellow"}
 
@@ -40,14 +43,19 @@ def print_checks(result: ModelResult, console: Console) -> None:
     for name in ("error", "tolerance"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column("comment", overflow="fold", ratio=1)
+    wide = console.width >= WIDE
+    if wide:
+        table.add_column("comment", overflow="fold", ratio=1)
     for verdict in result.verdicts:
         colour = COLOURS[verdict.status]
         cells = [Text(cell) for cell in _cells(verdict)]
         cells[1].stylize(colour)
         cells[2].stylize(colour)
-        table.add_row(*cells)
+        table.add_row(*(cells if wide else cells[:-1]))
     console.print(table)
+    for verdict in result.verdicts:
+        if verdict.comment and not wide:
+            console.print(Text(f"{verdict.name.rpartition('.')[2]}: {verdict.comment}"))
     console.print(Text(summary_line(result)))
     for remark in _remarks(result):
         console.print(Text(f"note: {remark}"))
