@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Case, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Benchmark, Case, Scope, observe_case, planned_cases
 from assay.benchmarks.registry import registered_benchmarks
 from assay.compute.protocols import carry_out, protocol
 from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.data.source import DataSource
 from assay.errors import Cause
 from assay.model import ModelCard
+from assay.observation import Observation
 from assay.outcome import Outcome, Point, no_point
 from assay.structure import Floats, Structure
 from assay.survey import Survey

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Case, Observation, observe_case
+from assay.benchmark import Benchmark, Case, observe_case
 from assay.compute.protocols import carry_out, protocol
 from assay.compute.protocols.dynamics import run_dynamics
 from assay.jobs import Dynamics
+from assay.observation import Observation
 from assay.outcome import Outcome, Point
 from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Floats, Structure

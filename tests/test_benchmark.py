@@ -9,20 +9,11 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from assay.benchmark import (
-    Benchmark,
-    Case,
-    Metric,
-    Observation,
-    Scope,
-    mean_metric,
-    observe_case,
-    planned_cases,
-    with_null,
-)
+from assay.benchmark import Benchmark, Case, Scope, observe_case, planned_cases, with_null
 from assay.errors import Cause
 from assay.jobs import SinglePoints
 from assay.model import ModelCard
+from assay.observation import Metric, Observation, mean_metric
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.structure import Structure
 from assay.survey import Survey

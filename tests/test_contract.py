@@ -21,12 +21,13 @@ from pathlib import Path
 import pytest
 
 from assay.api import Report, check, run
-from assay.benchmark import Benchmark, Case, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Benchmark, Case, Scope, observe_case, planned_cases
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.registry import registered_benchmarks
 from assay.data.source import DataSource, open_data
 from assay.jobs import job_key
 from assay.model import PERIODIC_PATTERNS, ModelCard
+from assay.observation import Observation
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.sabotage.data import write_sound_data
 from assay.store.codec import plain

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.api import Report
-from assay.benchmark import Case, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Case, Scope, observe_case, planned_cases
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Limits, Residual
 from assay.benchmarks.registry import registered_benchmarks
 from assay.benchmarks.verification.net_force_zero import NetForceZero
 from assay.errors import Cause
 from assay.model import ModelCard
+from assay.observation import Observation
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, pack_points
 from assay.report.document import score_document
 from assay.results import BenchmarkResult, ModelResult, read_results

@@ -23,7 +23,7 @@ from assay.benchmarks.registry import registered_benchmarks
 SOURCE = Path(assay.__file__).parent
 PLAIN = (
     "structure", "jobs", "outcome", "model", "survey", "benchmark", "configurations", "units", "errors", "naming",
-    "score", "importing", "settings",
+    "score", "importing", "settings", "observation",
 )  # fmt: skip
 RIGHT = ("results", "score", "report", "benchmarks", "analysis", "store", "suites")
 LEFT = ("assay.compute", "assay.models", "assay.sabotage", "assay.api", "assay.cli")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from assay.benchmark import Observation
 from assay.benchmarks.bases.check import Verdict
+from assay.observation import Observation
 from assay.outcome import OK
 from assay.results import BenchmarkResult, ModelResult
 

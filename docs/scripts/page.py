@@ -10,7 +10,8 @@ from catalogue import is_check, is_mandatory
 from docstrings import Docstring, docstring_of
 from tables import number, standard_suites, table
 
-from assay.benchmark import Benchmark, Metric, Plot
+from assay.benchmark import Benchmark
+from assay.observation import Metric, Plot
 from assay.sabotage import BROKEN
 
 SHARED_METRICS = {

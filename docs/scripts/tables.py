@@ -14,7 +14,8 @@ from docstrings import docstring_of
 from sabotage_matrix import must_catch
 
 from assay import errors
-from assay.benchmark import Benchmark, Metric
+from assay.benchmark import Benchmark
+from assay.observation import Metric
 from assay.sabotage import BROKEN
 from assay.suites import load_suite, suite_names
 

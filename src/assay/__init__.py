@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from assay.api import check, run
-    from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, Verdict
+    from assay.benchmark import Benchmark, Case, Scope
     from assay.benchmarks.bases.check import Check
     from assay.benchmarks.bases.limits import Limits, Residual
     from assay.benchmarks.bases.records import RecordBenchmark
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from assay.model import BatchEvaluator, Model, ModelCard
     from assay.models import neighbours
     from assay.models.loading import load_model
+    from assay.observation import Metric, Observation, Plot, Verdict
     from assay.outcome import Outcome, Point
     from assay.structure import Structure, from_atoms
     from assay.survey import Survey
 
 _HOMES = {
     "assay.api": ("check", "run"),
-    "assay.benchmark": ("Benchmark", "Case", "Metric", "Observation", "Plot", "Scope", "Verdict"),
+    "assay.benchmark": ("Benchmark", "Case", "Scope"),
     "assay.benchmarks.bases.check": ("Check",),
     "assay.benchmarks.bases.limits": ("Limits", "Residual"),
     "assay.benchmarks.bases.records": ("RecordBenchmark",),
@@ -32,6 +33,7 @@ _HOMES = {
     "assay.model": ("BatchEvaluator", "Model", "ModelCard"),
     "assay.models": ("neighbours",),
     "assay.models.loading": ("load_model",),
+    "assay.observation": ("Metric", "Observation", "Plot", "Verdict"),
     "assay.outcome": ("Outcome", "Point"),
     "assay.structure": ("Structure", "from_atoms"),
     "assay.survey": ("Survey",),

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation, Verdict, observe_case
+from assay.benchmark import NULL, Benchmark, Case, observe_case
 from assay.benchmarks.registry import registered_benchmarks
 from assay.errors import Cause
+from assay.observation import MetricValue, Observation, Verdict
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.score import combine, mean_score
 from assay.store import Store

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.benchmark import PLOT_KINDS, Observation, Plot
 from assay.benchmarks.registry import registered_benchmarks
 from assay.errors import AssayError
+from assay.observation import PLOT_KINDS, Observation, Plot
 from assay.outcome import OK
 from assay.results import ModelResult, read_results
 from assay.store import open_stores

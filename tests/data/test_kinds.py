@@ -146,7 +146,8 @@ from dataclasses import dataclass
 
 from ase.calculators.emt import EMT
 
-from assay.benchmark import Benchmark, Case, Metric, Observation
+from assay.benchmark import Benchmark, Case
+from assay.observation import Metric, Observation
 from assay.data.kinds import Kind, register_kind
 from assay.data.rules import two_structures
 from assay.jobs import SinglePoints

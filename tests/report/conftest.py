@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.benchmark import MetricValue, Observation
+from assay.observation import MetricValue, Observation
 from assay.outcome import FAILED, OK, UNSUPPORTED
 from assay.results import BenchmarkResult, ModelResult
 from verdicts import EVIL, result, verdict

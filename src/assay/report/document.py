@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from assay.benchmark import Observation
+from assay.observation import Observation
 from assay.results import BenchmarkResult, ModelResult
 from assay.score import combine
 from assay.store.codec import plain_table

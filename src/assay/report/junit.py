@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from assay.benchmark import Verdict
 from assay.errors import AssayError
+from assay.observation import Verdict
 from assay.results import ModelResult
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.benchmark import MetricValue, Verdict
+from assay.observation import MetricValue, Verdict
 from assay.results import BenchmarkResult, ModelResult
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
-from assay.benchmark import Observation
 from assay.benchmarks.registry import registered_benchmarks
+from assay.observation import Observation
 from assay.report.table import MARKS, summary_line
 from assay.results import BenchmarkResult, ModelResult
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.benchmark import Benchmark, Observation, Scope, planned_cases
+from assay.benchmark import Benchmark, Scope, planned_cases
 from assay.benchmarks.builders.ice import ice_cell
 from assay.benchmarks.registry import registered_benchmarks
 from assay.data.dataset import Record
 from assay.data.source import DataSource
 from assay.jobs import Dynamics
 from assay.model import ModelCard
+from assay.observation import Observation
 from assay.structure import Floats, Structure
 from assay.survey import Survey
 from molecule_cases import Model, source, survey

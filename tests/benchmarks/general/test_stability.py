@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.benchmark import Benchmark, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Benchmark, Scope, observe_case, planned_cases
 from assay.benchmarks.registry import registered_benchmarks
 from assay.data.dataset import Record
 from assay.data.embedded import defaults
 from assay.data.source import DataSource
 from assay.jobs import Dynamics
+from assay.observation import Observation
 from assay.outcome import Outcome
 from assay.structure import Floats, Structure
 from molecule_cases import Model, embedded_lane, source, survey

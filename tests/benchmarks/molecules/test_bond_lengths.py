@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from assay.analysis.blocks import average
-from assay.benchmark import Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Scope, observe_case, planned_cases
 from assay.data.bond_types import BOND_TYPES
 from assay.data.dataset import Record
 from assay.data.embedded import defaults
 from assay.data.source import DataSource
 from assay.jobs import Dynamics, Watch
+from assay.observation import Observation
 from assay.outcome import OK, Outcome
 from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Structure

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from assay.benchmark import Observation, Scope, planned_cases
+from assay.benchmark import Scope, planned_cases
 from assay.compute.protocols.null import null_outcome
 from assay.data.dataset import Record
 from assay.data.source import DataSource
+from assay.observation import Observation
 from assay.structure import Floats, Structure
 from assay.units import KCAL
 from molecule_cases import Model, benchmark, observe, scores, source, survey

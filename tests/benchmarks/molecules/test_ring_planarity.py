@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.benchmark import Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Scope, observe_case, planned_cases
 from assay.data.dataset import Record
 from assay.data.embedded import defaults
 from assay.data.source import DataSource
+from assay.observation import Observation
 from assay.outcome import OK, Outcome
 from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Floats, Structure

@@ -12,12 +12,13 @@ from ase import Atoms
 from ase.neighborlist import neighbor_list
 
 from assay.api import run
-from assay.benchmark import Case, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Case, Scope, observe_case, planned_cases
 from assay.benchmarks.physicality.compression import GPA, Compression
 from assay.configurations import radius
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard
+from assay.observation import Observation
 from assay.outcome import Outcome, Point, pack_points
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.store.codec import plain

@@ -13,12 +13,13 @@ from ase import Atoms
 from scipy.stats import spearmanr
 
 from assay.api import run
-from assay.benchmark import Case, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Case, Scope, observe_case, planned_cases
 from assay.benchmarks.bases.diatomic_constants import ISOTOPE_MASSES, diatomic_constants
 from assay.benchmarks.physicality.diatomics import Diatomics
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
 from assay.model import ModelCard
+from assay.observation import Observation
 from assay.outcome import Outcome, Point, pack_points
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.store.codec import plain

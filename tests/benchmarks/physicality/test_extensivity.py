@@ -11,11 +11,12 @@ from ase import Atoms
 from ase.neighborlist import neighbor_list
 
 from assay.api import run
-from assay.benchmark import Case, MetricValue, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Case, Scope, observe_case, planned_cases
 from assay.benchmarks.physicality.extensivity import Extensivity
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard
+from assay.observation import MetricValue, Observation
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.structure import Structure
 from assay.survey import Subject, Survey

@@ -12,11 +12,12 @@ from ase import Atoms
 from ase.geometry import get_distances
 
 from assay.api import run
-from assay.benchmark import Case, MetricValue, Observation, Scope, observe_case, planned_cases
+from assay.benchmark import Case, Scope, observe_case, planned_cases
 from assay.benchmarks.builders.placements import CUBE, LARGE_CUBE, Scene, placements
 from assay.benchmarks.physicality.locality import Locality
 from assay.jobs import SinglePoints
 from assay.model import PERIODIC_PATTERNS, ModelCard
+from assay.observation import MetricValue, Observation
 from assay.outcome import Outcome
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.store.codec import plain

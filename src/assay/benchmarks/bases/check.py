@@ -11,20 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.benchmark import (
-    Benchmark,
-    Case,
-    Metric,
-    MetricValue,
-    Observation,
-    Plot,
-    Scope,
-    Verdict,
-    failed,
-    metric_value,
-)
+from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.limits import Refused, Residual
 from assay.errors import INVALID
+from assay.observation import Metric, MetricValue, Observation, Plot, Verdict, metric_value
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.score import grade, mean_score
 from assay.survey import Survey

@@ -12,12 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Case, Metric, Observation, Scope, failed
+from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.points import refusals, silence
 from assay.configurations import symbol
 from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.errors import AssayError
 from assay.jobs import Job, SinglePoints
+from assay.observation import Metric, Observation
 from assay.outcome import OK, Outcome
 from assay.structure import Floats, Structure
 from assay.survey import Survey

@@ -11,10 +11,11 @@ from assay.analysis.blocks import Average, average
 from assay.analysis.events import STABLE, Body, RunJudgement, judge_run
 from assay.analysis.fluctuations import balance, pooled
 from assay.analysis.motion import Trouble
-from assay.benchmark import Case, Observation, failed
+from assay.benchmark import Case, failed
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import Data, Dynamics, Job
+from assay.observation import Observation
 from assay.outcome import FAILED, Outcome
 from assay.structure import Floats, Structure
 from assay.units import BOLTZMANN

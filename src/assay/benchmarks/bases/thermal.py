@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import log
 
 from assay.analysis.fluctuations import amplitudes
-from assay.benchmark import Metric, Plot
 from assay.benchmarks.bases.records import RecordBenchmark
 from assay.benchmarks.bases.runs import replicas
 from assay.data.dataset import Record
 from assay.errors import AssayError
 from assay.jobs import Dynamics, Job, Watch
+from assay.observation import Metric, Plot
 from assay.structure import Floats
 from assay.survey import Survey
 

@@ -27,11 +27,12 @@ import numpy as np
 
 from assay.analysis.blocks import Average
 from assay.analysis.fluctuations import pooled, wandering
-from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
+from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.records import small_molecules
 from assay.benchmarks.bases.runs import energy_exchange, replicas, runs_of, stopped, thinned, times, total_energies
 from assay.benchmarks.builders.crystals import usual_crystal
 from assay.jobs import Dynamics, Job
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.structure import Structure
 from assay.units import BOLTZMANN

@@ -22,9 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.scaling import growth
-from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope
+from assay.benchmark import Benchmark, Case, Scope
 from assay.benchmarks.builders.growing import growing_systems
 from assay.jobs import Probe
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 
 PROBE = "scaling"

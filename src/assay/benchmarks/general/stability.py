@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from assay.analysis.events import STABLE
-from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.records import RecordBenchmark
 from assay.benchmarks.bases.runs import (
     body_of,
@@ -40,6 +40,7 @@ from assay.benchmarks.bases.runs import (
 )
 from assay.data.dataset import EMBEDDED, DataSet, Record
 from assay.jobs import Dynamics, Job
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.score import mean_score
 from assay.survey import Survey

@@ -25,7 +25,7 @@ import numpy as np
 
 from assay.analysis.blocks import average
 from assay.analysis.fluctuations import harmonic_spread, pooled, settled, spread
-from assay.benchmark import Case, Metric, Observation
+from assay.benchmark import Case
 from assay.benchmarks.bases.records import CHARGE_IGNORED
 from assay.benchmarks.bases.runs import body_of, failed_run, followed, mean_temperature, runs_of, thinned, times
 from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, thermal_plots
@@ -33,6 +33,7 @@ from assay.configurations import symbol
 from assay.data.bond_types import BOND_TYPES, bond_type
 from assay.data.dataset import Record
 from assay.jobs import Watch
+from assay.observation import Metric, Observation
 from assay.outcome import OK, Outcome
 from assay.survey import Survey
 

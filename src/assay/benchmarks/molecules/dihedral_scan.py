@@ -22,9 +22,10 @@ import numpy as np
 
 from assay.analysis.correlation import pearson
 from assay.analysis.profiles import barrier, mean_absolute_error, relative_to_lowest, root_mean_square_error
-from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark, predicted
 from assay.data.dataset import Record
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 
 

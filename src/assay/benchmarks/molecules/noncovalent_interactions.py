@@ -23,10 +23,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.analysis.profiles import interaction_energy, root_mean_square_error
-from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.records import CHARGE, CHARGE_IGNORED, RecordBenchmark, in_kcal, predicted, spin_of
 from assay.data.dataset import Record
 from assay.jobs import Job, SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.structure import Structure
 from assay.survey import Survey

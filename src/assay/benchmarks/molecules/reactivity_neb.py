@@ -23,11 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.superposition import superposed_rmsd
-from assay.benchmark import Case, Metric, Observation, Plot, failed
+from assay.benchmark import Case, failed
 from assay.benchmarks.bases.reactions import ordered, reference_energies
 from assay.benchmarks.bases.records import CHARGE_IGNORED, POINTS, RecordBenchmark
 from assay.data.dataset import Record
 from assay.jobs import Band, Job, SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import FAILED, OK, Outcome
 from assay.structure import Floats
 from assay.survey import Survey

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.reactions import ordered, reference_energies
 from assay.benchmarks.bases.records import CHARGE_IGNORED, POINTS, RecordBenchmark, predicted
 from assay.data.dataset import Record
 from assay.jobs import Job, SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.survey import Survey
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from assay.analysis.molecule import bonds, mean_changes
 from assay.analysis.superposition import superposed_rmsd
-from assay.benchmark import Case, Metric, Observation, Plot, failed
+from assay.benchmark import Case, failed
 from assay.benchmarks.bases import minima
 from assay.benchmarks.bases.points import refusals
 from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark
@@ -34,6 +34,7 @@ from assay.configurations import radius, symbol
 from assay.data.dataset import Record
 from assay.data.rules import DISPLACED, REFERENCE
 from assay.jobs import Job, Relaxation, SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.survey import Survey
 from assay.units import KCAL

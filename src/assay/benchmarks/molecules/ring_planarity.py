@@ -26,12 +26,13 @@ import numpy as np
 from assay.analysis.blocks import average
 from assay.analysis.fluctuations import pooled, settled, spread
 from assay.analysis.planes import plane_rmsd
-from assay.benchmark import Case, Metric, Observation
+from assay.benchmark import Case
 from assay.benchmarks.bases.records import CHARGE_IGNORED
 from assay.benchmarks.bases.runs import body_of, failed_run, followed, mean_temperature, runs_of, thinned, times
 from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, thermal_plots
 from assay.data.dataset import Record
 from assay.jobs import Watch
+from assay.observation import Metric, Observation
 from assay.outcome import OK, Outcome
 from assay.score import soft_threshold
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark import Case, Metric, Observation, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark, predicted
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.score import soft_threshold
 from assay.units import KCAL

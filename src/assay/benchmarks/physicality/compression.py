@@ -30,13 +30,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.compression import compression_shape
-from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
+from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.limits import raised_threshold
 from assay.benchmarks.bases.points import first_refusal
 from assay.benchmarks.builders.crystals import displaced_atom, lattice
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.survey import USUAL_FACTORS, Subject, Survey, sample_species
 from assay.units import GPA

@@ -30,12 +30,13 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from assay.analysis.curves import pair_shape
-from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
+from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.diatomic_constants import bond_errors
 from assay.benchmarks.bases.points import refusals
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
 from assay.structure import Floats, Structure
 from assay.survey import Survey, sample_species

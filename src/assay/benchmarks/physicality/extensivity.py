@@ -23,12 +23,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
+from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.limits import raised_threshold
 from assay.benchmarks.bases.points import first_refusal
 from assay.benchmarks.builders.slabs import Parts, copies, molecule_pairs, slab_pairs
 from assay.errors import AssayError
 from assay.jobs import SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome, Point
 from assay.structure import Structure
 from assay.survey import Survey

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.influence import force_changes, largest_change, mean_change, ranges_of
-from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
+from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.limits import raised_threshold
 from assay.benchmarks.bases.points import first_refusal
 from assay.benchmarks.builders.placements import (
@@ -42,6 +42,7 @@ from assay.benchmarks.builders.placements import (
 )
 from assay.configurations import symbol
 from assay.jobs import SinglePoints
+from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome, Point
 from assay.structure import Floats
 from assay.survey import Survey, touching

@@ -23,11 +23,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark import Case, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import EPSILON, Limits, Refused, Residual
 from assay.configurations import boxed, dimer, symbol
 from assay.jobs import Probe
+from assay.observation import Plot
 from assay.outcome import Outcome
 from assay.structure import Structure
 from assay.survey import Survey, touching

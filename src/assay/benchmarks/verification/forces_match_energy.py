@@ -23,10 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.differences import derivative_gap, extrapolated_derivative
-from assay.benchmark import Case, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.derivative import coordinate, judge_derivatives, ladder_cases, split_ladder
 from assay.benchmarks.bases.limits import Limits, Residual
+from assay.observation import Plot
 from assay.outcome import Outcome
 from assay.survey import Survey
 

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.differences import derivative_gap, extrapolated_derivative
-from assay.benchmark import Case, Plot
+from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.derivative import judge_derivatives
 from assay.benchmarks.bases.limits import Limits, Refused, Residual, base_point
 from assay.errors import Cause
 from assay.jobs import SinglePoints
+from assay.observation import Plot
 from assay.outcome import Outcome
 from assay.structure import Structure
 from assay.survey import Survey

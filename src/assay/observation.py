@@ -1,0 +1,182 @@
+"""The results of a benchmark: observations of cases, metrics over all cases, plots, and the verdict of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from math import sqrt
+
+from assay.errors import AssayError, Cause
+from assay.jobs import Data
+from assay.outcome import ERROR, FAILED, OK
+from assay.score import mean_score, soft_threshold
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The result of one case. `values` are numbers by name, `detail` is plain data for plots and reports."""
+
+    case: str
+    status: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    detail: Data = field(default_factory=dict)
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    """Thresholds of this case where they differ from the metric's, because the model resolves no better."""
+
+    stderr: Mapping[str, float | None] = field(default_factory=dict)
+    """Standard errors of values that are averages, by name."""
+
+    cause: str = Cause.NONE
+    """Why the case is not `ok`, for programs; `reason` is for people."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that a benchmark reports: its unit, its ideal value, and how far off a case may be and still score 1.
+
+    A metric without a `threshold` is reported and not scored. The other fields change how it is averaged over cases.
+    """
+
+    name: str
+    unit: str
+    threshold: float | None = None
+    ideal: float = 0.0
+    cases: tuple[str, ...] = ("*",)
+    """Patterns of the case ids from which the metric is read; other cases neither count nor fail in it."""
+
+    optional: bool = False
+    """Left out of the results where no case has a value."""
+
+    by_group: bool = False
+    """Also reported for each group of cases, which an observation names in `detail["group"]`."""
+
+    counts_failed: bool = False
+    """Failed cases that have a value count in the mean, as in the share of runs that converged."""
+
+    is_score: bool = False
+    """The value is itself a score between 0 and 1; there is no threshold."""
+
+    def score(self, observation: Observation) -> float | None:
+        """The score of one case in this metric; None where the metric is only reported, or the case has no value."""
+        if self.threshold is None and not self.is_score:
+            return None
+        if observation.status == FAILED:
+            return 0.0
+        if observation.status != OK or self.name not in observation.values:
+            return None
+        value = observation.values[self.name]
+        if self.threshold is None:
+            return value
+        return soft_threshold(abs(value - self.ideal), observation.tolerances.get(self.name, self.threshold))
+
+    def known(self, observation: Observation) -> bool:
+        """True when the value of a case counts in the mean."""
+        counted = observation.status == OK or (self.counts_failed and observation.status == FAILED)
+        return counted and self.name in observation.values
+
+    def own(self, observations: Sequence[Observation]) -> Sequence[Observation]:
+        """The observations of its cases; all of them if there are none, as for a model that never answered."""
+        mine = [o for o in observations if any(fnmatchcase(o.case, pattern) for pattern in self.cases)]
+        return mine or observations
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric over all cases, with its standard error and the score that follows from it."""
+
+    name: str
+    value: float | None
+    stderr: float | None
+    unit: str
+    threshold: float | None
+    score: float | None
+    coverage: tuple[int, int] = (0, 0)
+    """Cases that have a value, and all cases."""
+
+    ideal: float = 0.0
+
+
+PLOT_KINDS = ("curve", "parity", "histogram", "matrix", "series", "scatter")
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture that a report should draw. Names refer to an observation's `detail`, or else to its `values`.
+
+    `curve`: `y` over `x` in one picture for each case, with `reference` beside it if there is one. `series`: the same
+    over time. `histogram`: counts `y` between the edges `x`. `parity`: `y` of the model against `x` of the reference,
+    all cases in one picture. `scatter`: `y` over `x`, all cases in one picture; `x` may be "case". `matrix`: one cell
+    for each case, whose id is a pair such as "H-O", coloured by `y`.
+    """
+
+    kind: str
+    y: str
+    x: str = "case"
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in PLOT_KINDS:
+            raise AssayError(f"there is no kind of plot '{self.kind}'; choose from {', '.join(PLOT_KINDS)}")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names that an observation must have for this plot."""
+        return tuple(name for name in (self.x, self.y, self.reference) if name and name != "case")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a check over all its cases."""
+
+    name: str
+    status: str
+    passed: bool | None
+    mandatory: bool
+    grade: str | None
+    error: float | None
+    unit: str
+    tolerance: float | None
+    evaluated: int
+    refused: int
+    skipped: int
+    comment: str
+    where: str = ""
+    why: str = ""
+    floor: float | None = None
+
+
+def metric_value(
+    metric: Metric, observations: Sequence[Observation], value: float | None, stderr: float | None
+) -> MetricValue:
+    """A metric over all cases, scored case by case; its score is missing as long as a case is."""
+    scores = [score for o in observations if (score := metric.score(o)) is not None]
+    score = mean_score(scores)[0] if all(o.status != ERROR for o in observations) else None
+    coverage = (sum(map(metric.known, observations)), len(observations))
+    return MetricValue(metric.name, value, stderr, metric.unit, metric.threshold, score, coverage, metric.ideal)
+
+
+def mean_metric(metric: Metric, observations: Sequence[Observation]) -> MetricValue:
+    """The mean of a metric over the cases that have it, with its standard error.
+
+    The error is the scatter of the cases, or what the standard errors of their own values give, whichever is larger.
+    """
+    known = [o for o in observations if metric.known(o)]
+    mean, scatter = mean_score([o.values[metric.name] for o in known])
+    errors = [error for o in known if (error := o.stderr.get(metric.name)) is not None]
+    inner = sqrt(sum(error * error for error in errors)) / len(known) if errors else None
+    stderr = max((error for error in (scatter, inner) if error is not None), default=None)
+    return metric_value(metric, observations, mean, stderr)
+
+
+def grouped_metrics(metric: Metric, observations: Sequence[Observation]) -> list[MetricValue]:
+    """The metric for each group of cases that observations name in `detail["group"]`."""
+    groups: dict[str, list[Observation]] = {}
+    for seen in observations:
+        groups.setdefault(str(seen.detail.get("group", "")), []).append(seen)
+    groups.pop("", None)
+    return [replace(mean_metric(metric, groups[name]), name=f"{metric.name} ({name})") for name in sorted(groups)]
