@@ -8,7 +8,7 @@ import numpy as np
 from ase import Atoms
 from ase.calculators.calculator import Calculator
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.model import Model, ModelCard
 from assay.structure import Floats, Structure
 
@@ -77,9 +77,9 @@ def model_of(build: Callable[[], object], **parts: object) -> Model:
     return Model(**given)
 
 
-def engine_of(build: Callable[[], object], **parts: object) -> AseEngine:
+def engine_of(build: Callable[[], object], **parts: object) -> CalculatorEngine:
     """An engine for a builder of calculators."""
-    return AseEngine(model_of(build, **parts))
+    return CalculatorEngine(model_of(build, **parts))
 
 
 def distances(positions: Floats) -> Floats:

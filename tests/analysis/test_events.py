@@ -21,7 +21,7 @@ from assay.analysis.events import (
     judge_run,
 )
 from assay.analysis.heat import EXPLOSION, OVERHEATING
-from assay.analysis.motion import NO_TROUBLE, Trouble
+from assay.analysis.motion import NO_PROBLEM, Problem
 from assay.errors import Cause
 from assay.structure import Floats, Structure
 
@@ -46,7 +46,7 @@ def run(seed: int = 0) -> tuple[Floats, Floats]:
 
 
 def verdict(
-    positions: Floats, kelvin: Floats, ended: Trouble = NO_TROUBLE, body: Body = BODY, most: int = 37
+    positions: Floats, kelvin: Floats, ended: Problem = NO_PROBLEM, body: Body = BODY, most: int = 37
 ) -> RunJudgement:
     def chunks() -> Iterator[tuple[Floats, Floats]]:
         for start in range(0, len(positions), most):
@@ -191,12 +191,12 @@ def test_a_frozen_run_scores_nothing(cold: bool) -> None:
 
 def test_a_run_that_stopped_is_judged_by_its_frames() -> None:
     positions, kelvin = run()
-    found = verdict(positions[:50], kelvin[:50], ended=Trouble("returned no energy", Cause.MALFORMED))
+    found = verdict(positions[:50], kelvin[:50], ended=Problem("returned no energy", Cause.MALFORMED))
     assert (found.kind, found.frame, found.score) == (STOPPED, 50, 0.125)
     positions[30:, 8] += [-9.0, 9.0, 0.0]
-    found = verdict(positions[:50], kelvin[:50], ended=Trouble("atom 8 left", Cause.ATOM_LOST))
+    found = verdict(positions[:50], kelvin[:50], ended=Problem("atom 8 left", Cause.ATOM_LOST))
     assert (found.kind, found.frame, found.score) == (HYDROGEN_LOSS, 30, 0.575)
-    assert verdict(positions[:0], kelvin[:0], ended=Trouble("refused", Cause.REFUSED)).score == 0.0
+    assert verdict(positions[:0], kelvin[:0], ended=Problem("refused", Cause.REFUSED)).score == 0.0
 
 
 def test_the_size_of_chunks_does_not_matter() -> None:

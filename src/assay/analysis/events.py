@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.heat import Event, cold, explosions, overheating
-from assay.analysis.motion import NO_TROUBLE, Trouble, bonded_pairs, molecules_of
+from assay.analysis.motion import NO_PROBLEM, Problem, bonded_pairs, molecules_of
 from assay.errors import Cause
 from assay.structure import Floats, Structure
 
@@ -101,7 +101,7 @@ def judge_run(
     target: float,
     expected: int,
     freedom: int,
-    ended: Trouble = NO_TROUBLE,
+    ended: Problem = NO_PROBLEM,
 ) -> RunJudgement:
     """The verdict on a run.
 

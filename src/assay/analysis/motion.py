@@ -83,33 +83,33 @@ def made_whole(structure: Structure, pairs: NDArray[np.int64], vectors: Floats) 
     return positions
 
 
-class Trouble(NamedTuple):
+class Problem(NamedTuple):
     """Why a simulation cannot go on: in words, and as one of `Cause`; both are empty if it can."""
 
     reason: str
     cause: str
 
 
-NO_TROUBLE = Trouble("", Cause.NONE)
+NO_PROBLEM = Problem("", Cause.NONE)
 
 
-def frame_trouble(structure: Structure, radii: Floats, kelvin: float, target: float, before: float) -> Trouble:
+def frame_problem(structure: Structure, radii: Floats, kelvin: float, target: float, before: float) -> Problem:
     """Why a simulation cannot go on from this frame.
 
     `kelvin` is the temperature of the frame, `before` that of the frame before (0 if there is none), `target` what it
     should be.
     """
     if not np.isfinite(structure.positions).all() or not np.isfinite(kelvin):
-        return Trouble("positions or velocities are NaN or infinite", Cause.NOT_FINITE)
+        return Problem("positions or velocities are NaN or infinite", Cause.NOT_FINITE)
     if kelvin > target + HOTTER:
-        return Trouble(f"exploded: the temperature is {kelvin:.0f} K", Cause.EXPLODED)
+        return Problem(f"exploded: the temperature is {kelvin:.0f} K", Cause.EXPLODED)
     if before > 0.0 and kelvin > max(LEAP * before, 3.0 * target):
-        return Trouble(f"exploded: the temperature jumps from {before:.0f} K to {kelvin:.0f} K", Cause.EXPLODED)
+        return Problem(f"exploded: the temperature jumps from {before:.0f} K to {kelvin:.0f} K", Cause.EXPLODED)
     if lost := _lost(structure):
-        return Trouble(lost, Cause.ATOM_LOST)
+        return Problem(lost, Cause.ATOM_LOST)
     if collapsed := _collapsed(structure, radii):
-        return Trouble(collapsed, Cause.COLLAPSED)
-    return NO_TROUBLE
+        return Problem(collapsed, Cause.COLLAPSED)
+    return NO_PROBLEM
 
 
 def _lost(structure: Structure) -> str:

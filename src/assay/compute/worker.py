@@ -14,9 +14,9 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
-from assay.compute.engines.batch_size import peak_megabytes
+from assay.compute.engines.batch_size import peak_megabytes_since_start
 from assay.compute.engines.batched import BatchedEngine
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import AssayError
 from assay.jobs import Job
 from assay.model import Model, ModelReference, package_version
@@ -68,7 +68,7 @@ class Engines:
     """The engines of one model: one structure at a time, and, where the model can, many in one call."""
 
     def __init__(self, model: Model, folder: Path | None = None) -> None:
-        self.single = AseEngine(model, folder)
+        self.single = CalculatorEngine(model, folder)
         self.batched = BatchedEngine(self.single) if model.build_batch is not None else None
 
 
@@ -87,7 +87,7 @@ def run_jobs(engines: Engines, store: Store, bundle: Bundle) -> list[tuple[str, 
 
 def _write(engines: Engines, store: Store, outcome: Outcome) -> tuple[str, str]:
     """Keep an outcome with where and how it was computed."""
-    machine = {**_environment(), **engines.single.used, "peak_memory_mb": round(peak_megabytes(), 1)}
+    machine = {**_environment(), **engines.single.used, "peak_memory_mb": round(peak_megabytes_since_start(), 1)}
     provenance = {**outcome.provenance, **machine}
     store.append(replace(outcome, provenance=provenance))
     return outcome.key, outcome.status

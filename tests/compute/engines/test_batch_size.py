@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from assay.compute.engines import batch_size as module
-from assay.compute.engines.batch_size import LADDER, Tempo
+from assay.compute.engines.batch_size import LADDER, BatchSize
 
 
-def climb(tempo: Tempo, seconds: Callable[[int], float], calls: int = 20) -> list[int]:
+def climb(tempo: BatchSize, seconds: Callable[[int], float], calls: int = 20) -> list[int]:
     """The rungs used when a structure costs `seconds(rung)`."""
     used = []
     for _ in range(calls):
@@ -20,19 +20,19 @@ def climb(tempo: Tempo, seconds: Callable[[int], float], calls: int = 20) -> lis
 
 
 def test_batches_grow_while_a_structure_gets_cheaper() -> None:
-    used = climb(Tempo({0: 1.0}), lambda rung: 1.0 / LADDER[rung])
+    used = climb(BatchSize({0: 1.0}), lambda rung: 1.0 / LADDER[rung])
     assert used[:2] == [1, 1]
     assert used[-1] == len(LADDER) - 1
 
 
 def test_batches_stop_growing_where_it_no_longer_pays() -> None:
-    used = climb(Tempo({0: 1.0}), lambda rung: {0: 1.0, 1: 0.5, 2: 0.2, 3: 0.19}.get(rung, 0.1))
+    used = climb(BatchSize({0: 1.0}), lambda rung: {0: 1.0, 1: 0.5, 2: 0.2, 3: 0.19}.get(rung, 0.1))
     assert max(used) == 3
     assert used[-1] == 3
 
 
 def test_a_model_that_is_quicker_alone_is_asked_alone() -> None:
-    used = climb(Tempo({0: 0.05}), lambda rung: 0.05 if rung == 0 else 0.06)
+    used = climb(BatchSize({0: 0.05}), lambda rung: 0.05 if rung == 0 else 0.06)
     assert used[-1] == 0
 
 
@@ -43,19 +43,19 @@ def test_the_first_call_at_a_size_may_compile() -> None:
         seen[rung] = seen.get(rung, 0) + 1
         return 5.0 if seen[rung] == 1 else 1.0 / LADDER[rung]
 
-    assert climb(Tempo({0: 1.0}), seconds)[-1] == len(LADDER) - 1
+    assert climb(BatchSize({0: 1.0}), seconds)[-1] == len(LADDER) - 1
 
 
 def test_a_batch_that_would_need_too_much_memory_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "free_megabytes", lambda: 1000.0)
-    tempo = Tempo({0: 1.0}, megabytes=400.0)
+    tempo = BatchSize({0: 1.0}, megabytes=400.0)
     used = climb(tempo, lambda rung: 1.0 / LADDER[rung])
     assert set(used) == {1}
 
 
-def known(alone: float, least: float) -> Tempo:
+def known(alone: float, least: float) -> BatchSize:
     """A tempo that has climbed: so many seconds for an atom alone, and for a batch of 64 atoms as a whole."""
-    tempo = Tempo({0: alone})
+    tempo = BatchSize({0: alone})
     for rung, total in ((1, least), (2, 1.5 * least), (3, 3.0 * least), (4, 13.0 * least)):
         tempo.note(rung, total, LADDER[rung])
         tempo.note(rung, total, LADDER[rung])

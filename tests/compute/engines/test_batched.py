@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.compute.engines.batch_size import Tempo
+from assay.compute.engines.batch_size import BatchSize
 from assay.compute.engines.batched import BatchedEngine
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.pool import GIVE_UP
 from assay.configurations import cluster, dimer
 from assay.errors import ModelFailure
@@ -46,7 +46,7 @@ def engine_of(
 ) -> tuple[BatchedEngine, Batch]:
     batch = Batch(answer)
     model: Model = replace(from_object(build), build_batch=lambda: batch)
-    return BatchedEngine(AseEngine(model)), batch
+    return BatchedEngine(CalculatorEngine(model)), batch
 
 
 def curve(count: int, first: int = 29, second: int = 79) -> SinglePoints:
@@ -167,7 +167,7 @@ def test_memory_that_fails_for_a_single_structure_is_an_error_of_the_machine() -
 
 
 def test_a_model_without_a_batch_has_no_evaluator() -> None:
-    engine = BatchedEngine(AseEngine(from_object(SoundPotential)))
+    engine = BatchedEngine(CalculatorEngine(from_object(SoundPotential)))
     with pytest.raises(ModelFailure, match="no batched evaluator"):
         _ = engine.batches.evaluator
 
@@ -194,7 +194,7 @@ def test_very_different_structures_share_a_batch_only_if_they_are_few(
 @pytest.fixture
 def always_batched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are used although they bring nothing here, as far as memory allows."""
-    monkeypatch.setattr(Tempo, "rung", lambda tempo, waiting=0: min(2, tempo.ceiling))
+    monkeypatch.setattr(BatchSize, "rung", lambda tempo, waiting=0: min(2, tempo.ceiling))
 
 
 def moving(count: int = 12) -> dict[str, Job]:
@@ -225,7 +225,7 @@ def test_side_by_side_every_job_ends_as_it_does_alone(always_batched: None) -> N
     jobs = moving()
     outcomes = {o.key: o for o in engine.run(list(jobs.items()))}
     assert outcomes.keys() == jobs.keys()
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for key, job in jobs.items():
         equal(outcomes[key], single.run(key, job))
     steps = [int(o.values["steps"]) for key, o in outcomes.items() if key.startswith("relaxation")]
@@ -268,7 +268,7 @@ def test_one_job_that_fails_on_the_way_does_not_disturb_the_others(always_batche
     assert outcomes["bad"].status == FAILED
     assert "too far out" in outcomes["bad"].reason
     assert outcomes["bad"].values["steps"] >= 1
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for key in jobs.keys() - {"bad"}:
         equal(outcomes[key], single.run(key, jobs[key]))
 
@@ -282,7 +282,7 @@ def test_a_batch_that_turns_nan_on_the_way_is_asked_again_alone(always_batched: 
 
     engine, _ = engine_of(tires)
     jobs = {k: j for k, j in moving().items() if k.startswith("relaxation")}
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
     assert "no finite numbers" in engine.batches.given_up
@@ -296,7 +296,7 @@ def test_memory_that_is_short_on_the_way_halves_the_batch(always_batched: None) 
 
     engine, batch = engine_of(small_only)
     jobs = moving()
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
     assert not engine.batches.given_up

@@ -10,7 +10,7 @@ from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 
-from assay.compute.engines.calculator import AseEngine, Unsupported, evaluate, no_point
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported, evaluate, no_point
 from assay.errors import AssayError, ModelFailure
 from assay.jobs import Dynamics, Job, Probe, SinglePoints
 from assay.models.loading import load_model
@@ -39,7 +39,7 @@ def reason(**results: object) -> str:
 
 
 def test_energy_forces_and_stress_are_those_of_plain_ase_whatever_came_before() -> None:
-    engine = AseEngine(load_model("emt"))
+    engine = CalculatorEngine(load_model("emt"))
     structures = [rattled(seed, pbc) for seed in range(3) for pbc in (True, False, (True, True, False))]
     wider = rattled(3)
     wider.set_cell(1.1 * wider.cell.array)
@@ -366,7 +366,7 @@ def test_jobs_that_the_engine_does_not_know_end_in_error(job: Job) -> None:
 def test_what_a_probe_raises_decides_the_status(
     error: Exception, status: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         raise error
 
     monkeypatch.setattr("assay.compute.probes.contact.run", run)

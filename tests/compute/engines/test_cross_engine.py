@@ -22,9 +22,9 @@ from ase.md.verlet import VelocityVerlet
 
 from assay.analysis.blocks import Average, average, drift
 from assay.analysis.fluctuations import pooled
-from assay.compute.engines.batch_size import LADDER, Tempo
+from assay.compute.engines.batch_size import LADDER, BatchSize
 from assay.compute.engines.batched import BatchedEngine
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.protocols.dynamics import begin
 from assay.compute.protocols.integrators import temperature
 from assay.jobs import Dynamics
@@ -133,8 +133,8 @@ class Run:
 def simulate(engine: str, potential: Potential, jobs: Sequence[Dynamics]) -> list[Run]:
     """The jobs on an engine; whether batches are quicker on this machine is not the question here."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tempo, "rung", lambda tempo, waiting=0: len(LADDER) - 1)
-        single = AseEngine(model_of(lambda: Alone(potential), build_batch=lambda: Together(potential)), Path(folder))
+        patch.setattr(BatchSize, "rung", lambda tempo, waiting=0: len(LADDER) - 1)
+        single = CalculatorEngine(model_of(lambda: Alone(potential), build_batch=lambda: Together(potential)), Path(folder))
         keys = [f"run{number}" for number in range(len(jobs))]
         bundle = list(zip(keys, jobs, strict=True))
         found = [single.run(*each) for each in bundle] if engine == "ase" else list(BatchedEngine(single).run(bundle))

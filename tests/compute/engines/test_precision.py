@@ -10,7 +10,7 @@ from ase.build import molecule
 from ase.calculators.emt import EMT
 
 from assay.api import run
-from assay.compute.engines.precision import as_used
+from assay.compute.engines.precision import precision_and_device
 from assay.errors import AssayError
 from assay.models.loading import load_model
 from assay.store import open_stores
@@ -56,26 +56,26 @@ NETWORK = Network(Tensor("torch.int64", "cpu", floating=False), Tensor("torch.fl
     ids=["model", "list of models", "one level down"],
 )
 def test_a_network_tells_its_precision_and_device(calculator: object) -> None:
-    assert as_used(calculator) == {"precision": "float32", "device": "cuda"}
+    assert precision_and_device(calculator) == {"precision": "float32", "device": "cuda"}
 
 
 def test_the_adapter_knows_better() -> None:
     stated = {"precision": "float32", "device": "gpu"}
-    assert as_used(Holder(model=NETWORK, as_used=stated)) == stated
+    assert precision_and_device(Holder(model=NETWORK, as_used=stated)) == stated
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_without_a_network_the_forces_tell(dtype: str) -> None:
     forces = np.zeros((2, 3), dtype=dtype)
-    assert as_used(Holder(results={"forces": forces})) == {"precision": dtype, "device": "cpu"}
+    assert precision_and_device(Holder(results={"forces": forces})) == {"precision": dtype, "device": "cpu"}
 
 
 def test_a_calculator_that_holds_nothing_is_no_error() -> None:
-    assert as_used(Holder(results={}, parameters=3, model=Network())) == {"precision": "", "device": "cpu"}
+    assert precision_and_device(Holder(results={}, parameters=3, model=Network())) == {"precision": "", "device": "cpu"}
     atoms = molecule("CO")
     atoms.calc = EMT()
     atoms.get_forces()
-    assert as_used(atoms.calc) == {"precision": "float64", "device": "cpu"}
+    assert precision_and_device(atoms.calc) == {"precision": "float64", "device": "cpu"}
 
 
 def test_outcomes_say_what_was_used(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ase import Atoms
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
-from assay.compute.engines.calculator import AseEngine, Unsupported
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.probes import (
     after_exception,
     batches,
@@ -28,7 +28,7 @@ from assay.compute.probes import (
     repeats,
     spacing,
     threads,
-    units,
+    unit_sets,
 )
 from assay.configurations import cluster, crystal
 from assay.errors import AssayError, ModelFailure
@@ -40,14 +40,14 @@ from toys import DIMER, Pair, Says, Spring, Toy, distances, engine_of
 CLUSTERS = tuple(cluster((29,), variant=v) for v in range(3))
 
 
-def sabotaged(name: str) -> AseEngine:
-    return AseEngine(load_model(f"assay.sabotage:{name}"))
+def sabotaged(name: str) -> CalculatorEngine:
+    return CalculatorEngine(load_model(f"assay.sabotage:{name}"))
 
 
 # spacing
 
 
-def found(engine: AseEngine, structure: Structure) -> dict[str, Any]:
+def found(engine: CalculatorEngine, structure: Structure) -> dict[str, Any]:
     (row,) = spacing.run(engine, Probe("spacing", (structure,)))["rows"]  # type: ignore[misc]
     return dict(row)
 
@@ -120,7 +120,7 @@ def morse_slope(r: float) -> float:
     return float(2.0 * DEPTH * RANGE * fall * (1.0 - fall))
 
 
-def walked(engine: AseEngine, **changes: float) -> dict[str, Any]:
+def walked(engine: CalculatorEngine, **changes: float) -> dict[str, Any]:
     """A dimer pulled from 1 Å to 9 Å; places are counted from 1 Å."""
     settings: dict[str, float] = {
         "atom": 1, "x": 0.0, "y": 0.0, "z": 1.0, "start": 0.0, "end": 8.0, "step": 0.1, "budget": 700,
@@ -260,7 +260,7 @@ class Leaks(Spring):
         return super().answer(atoms)
 
 
-def growth(engine: AseEngine) -> dict[str, Any]:
+def growth(engine: CalculatorEngine) -> dict[str, Any]:
     return memory.run(engine, Probe("memory", CLUSTERS, {"evaluations": 240, "seconds": 10.0}))
 
 
@@ -343,7 +343,7 @@ def test_growth_is_what_goes_on_growing(sizes: Floats, expected: float) -> None:
 # repeats
 
 
-def repeated(engine: AseEngine, structures: Sequence[Structure] = CLUSTERS) -> dict[str, Any]:
+def repeated(engine: CalculatorEngine, structures: Sequence[Structure] = CLUSTERS) -> dict[str, Any]:
     return repeats.run(engine, Probe("repeats", tuple(structures)))
 
 
@@ -482,7 +482,7 @@ def test_what_only_this_process_can_answer_is_a_failure() -> None:
             super().calculate(*arguments)
 
     with pytest.raises(ModelFailure, match=r"not in another: .*far from home"):
-        fresh_process.run(AseEngine(load_model(AtHome)), Probe("fresh_process", CLUSTERS))
+        fresh_process.run(CalculatorEngine(load_model(AtHome)), Probe("fresh_process", CLUSTERS))
 
 
 def test_a_calculator_that_cannot_be_sent_is_not_asked() -> None:
@@ -490,7 +490,7 @@ def test_a_calculator_that_cannot_be_sent_is_not_asked() -> None:
         fresh_process.run(engine_of(Spring), Probe("fresh_process", CLUSTERS))
 
 
-def threaded(engine: AseEngine) -> dict[str, Any]:
+def threaded(engine: CalculatorEngine) -> dict[str, Any]:
     return threads.run(engine, Probe("threads", CLUSTERS, {"threads": 4, "rounds": 5}))
 
 
@@ -524,13 +524,13 @@ def test_a_calculator_of_which_there_is_only_one_is_not_asked_from_threads() -> 
 
 def test_other_units_are_compared_with_the_usual_ones() -> None:
     engine = sabotaged("wrong_unit_conversion")
-    values = units.run(engine, Probe("units", CLUSTERS))
+    values = unit_sets.run(engine, Probe("unit_sets", CLUSTERS))
     assert values["usual"] == "A"
     assert set(values["by_set"]) == {"nm"}  # type: ignore[call-overload]
     assert values["by_set"]["nm"]["energy"].max() > 1e-3  # type: ignore[index]
 
 
-def unit_engine(right: bool) -> AseEngine:
+def unit_engine(right: bool) -> CalculatorEngine:
     def in_units(name: str) -> Spring:
         if name == "impossible":
             raise ModelFailure("no such units")
@@ -542,19 +542,19 @@ def unit_engine(right: bool) -> AseEngine:
 
 
 def test_units_that_are_right_agree_and_those_that_are_declined_are_named() -> None:
-    values = units.run(unit_engine(right=True), Probe("units", CLUSTERS))
+    values = unit_sets.run(unit_engine(right=True), Probe("unit_sets", CLUSTERS))
     assert values["declined"] == ["impossible"]
     assert values["by_set"]["nm"]["energy"].max() == 0.0  # type: ignore[index]
-    wrong = units.run(unit_engine(right=False), Probe("units", (DIMER,)))
+    wrong = unit_sets.run(unit_engine(right=False), Probe("unit_sets", (DIMER,)))
     assert wrong["by_set"]["nm"]["energy"].tolist() == [pytest.approx(0.25 * 2.5**2)]  # type: ignore[index]
 
 
 def test_models_with_one_set_of_units_are_not_asked() -> None:
     with pytest.raises(Unsupported, match="one set of units"):
-        units.run(engine_of(Spring), Probe("units", CLUSTERS))
+        unit_sets.run(engine_of(Spring), Probe("unit_sets", CLUSTERS))
     lonely = engine_of(Spring, unit_sets=("A",), build_in_units=lambda name: Spring())
     with pytest.raises(Unsupported, match="no other units"):
-        units.run(lonely, Probe("units", CLUSTERS))
+        unit_sets.run(lonely, Probe("unit_sets", CLUSTERS))
 
 
 @pytest.mark.parametrize(("name", "right"), [("sound_batch", True), ("batch_mixes_structures", False)])
@@ -715,7 +715,7 @@ def test_first_contact_measures_the_pace_of_batches_where_they_work() -> None:
     for broken in (False, True):
         batch = SimpleNamespace(evaluate=evaluate)
         model = replace(from_object(Spring), build_batch=lambda batch=batch: batch)
-        values = contact.run(AseEngine(model), Probe("contact", (DIMER,)))
+        values = contact.run(CalculatorEngine(model), Probe("contact", (DIMER,)))
         pace = values["seconds_per_batched_call"]
         assert (pace is None) if broken else (pace is not None and pace > 0.0)
     assert asked == [contact.COPIES] * 3

@@ -10,7 +10,7 @@ from ase.calculators.emt import EMT
 from ase.mep import NEB
 from ase.optimize import FIRE
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.protocols.band import first_path, turns_freely
 from assay.configurations import boxed
 from assay.jobs import Band, Relaxation
@@ -102,7 +102,7 @@ def test_images_move_as_in_ase() -> None:
     np.testing.assert_allclose(ours.values["energies"], [image.get_potential_energy() for image in images], atol=1e-7)
 
 
-def curvatures_at(engine: AseEngine, structure: Structure) -> Floats:
+def curvatures_at(engine: CalculatorEngine, structure: Structure) -> Floats:
     """Eigenvalues of the Hessian (eV/Å²), by differences of forces."""
     size, step = structure.positions.size, 0.005
     rows = []
@@ -120,7 +120,7 @@ def curvatures_at(engine: AseEngine, structure: Structure) -> Floats:
 @pytest.mark.parametrize("through", [None, HCN.moved(np.array([[1.1, 0.0, 0.6], [0.0, 0.0, 0.0], [0.0, 0.0, 1.18]]))])
 def test_hydrogen_cyanide_turns_into_the_isocyanide_over_a_first_order_saddle(through: Structure | None) -> None:
     pytest.importorskip("tblite")
-    engine = AseEngine(load_model("gfn2-xtb"))
+    engine = CalculatorEngine(load_model("gfn2-xtb"))
     outcome = engine.run("key", Band(HCN, HNC, through=through, images=7))
     assert (outcome.status, outcome.values["converged"]) == (OK, True)
     assert outcome.values["max_force"] < 0.05

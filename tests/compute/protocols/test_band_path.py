@@ -14,7 +14,7 @@ from ase.mep.neb import IDPP
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.compute.protocols.band_path import aligned, band_forces, gaps, interpolated, nearest, pair_misfit
+from assay.compute.protocols.band_path import superposed_path, band_forces, gaps, interpolated, nearest, pair_misfit
 from assay.structure import Floats, from_atoms
 from toys import HCN, HNC
 
@@ -64,14 +64,14 @@ def test_images_are_superposed_as_in_ase() -> None:
     images = [Atoms(atoms.numbers, positions) for positions in path]
     for before, image in pairwise(images):
         minimize_rotation_and_translation(before, image)
-    np.testing.assert_allclose(aligned(path), [image.positions for image in images], atol=1e-7)
+    np.testing.assert_allclose(superposed_path(path), [image.positions for image in images], atol=1e-7)
 
 
 def test_images_beside_a_line_of_atoms_do_not_turn_about_it() -> None:
     bent = np.array([[1.0, 0.3, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 1.17]])
-    path = aligned(np.array([HCN.positions, bent]))
+    path = superposed_path(np.array([HCN.positions, bent]))
     assert abs(np.arctan2(*np.subtract(path[1][0], path[1][2])[[1, 0]]) - np.arctan2(0.3, 1.0)) < 1e-6
-    np.testing.assert_allclose(aligned(path), path, atol=1e-5)
+    np.testing.assert_allclose(superposed_path(path), path, atol=1e-5)
 
 
 @pytest.mark.parametrize("crystal", [False, True])

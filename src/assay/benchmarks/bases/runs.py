@@ -10,7 +10,7 @@ import numpy as np
 from assay.analysis.blocks import Average, average
 from assay.analysis.events import Body, RunJudgement, judge_run
 from assay.analysis.fluctuations import pooled
-from assay.analysis.motion import Trouble
+from assay.analysis.motion import Problem
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import Data, Dynamics, Job
@@ -78,7 +78,7 @@ def judged(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
     arrays = [np.asarray(body[name]) for name in ("numbers", "radii", "pairs", "offsets", "cell")]
     start = Body(arrays[0], arrays[1], arrays[2].reshape(-1, 2), arrays[3].reshape(-1, 3), arrays[4], body["symbols"])
     expected, freedom = (int(run.values[name]) for name in ("expected_frames", "freedom"))
-    ended = Trouble(str(run.values["stopped"]), str(run.values["stopped_cause"]))
+    ended = Problem(str(run.values["stopped"]), str(run.values["stopped_cause"]))
     return judge_run(_frames(run), start, target, expected, freedom, ended)
 
 

@@ -15,7 +15,7 @@ MEMORY_SHARE = 0.5
 
 
 @dataclass
-class Tempo:
+class BatchSize:
     """What is known about structures of like size: seconds per atom on each rung of the ladder, and the rung to use."""
 
     seconds: dict[int, float] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def free_megabytes() -> float:
     return float(psutil.virtual_memory().available) / 1e6
 
 
-def peak_megabytes() -> float:
+def peak_megabytes_since_start() -> float:
     """The most memory that this process has held so far, in MB."""
     import resource
     import sys

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from assay.compute.engines.calculator import AseEngine, ended_by
-from assay.compute.engines.pool import Answer, Batches
+from assay.compute.engines.calculator import CalculatorEngine, ended_by
+from assay.compute.engines.pool import Answer, Pool
 from assay.compute.protocols import Asking, Ending
 from assay.jobs import Job
 from assay.outcome import Outcome, Point
@@ -84,8 +84,8 @@ class BatchedEngine:
 
     name = "batched"
 
-    def __init__(self, single: AseEngine) -> None:
-        self.batches = Batches(single)
+    def __init__(self, single: CalculatorEngine) -> None:
+        self.batches = Pool(single)
 
     def run(self, jobs: Sequence[tuple[str, Job]]) -> Iterator[Outcome]:
         """Outcomes of all jobs, each as soon as it is known."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.compute.engines.precision import as_used
+from assay.compute.engines.precision import precision_and_device
 from assay.compute.protocols import Asking, Ending, carry_out, protocol
 from assay.errors import Cause, ModelFailure, ModelNotBuilt
 from assay.jobs import Job, Probe, SinglePoints
@@ -36,7 +36,7 @@ class Unsupported(Exception):
     """A probe asks for something that this model does not have."""
 
 
-class AseEngine:
+class CalculatorEngine:
     """Runs jobs with one model; the calculator is built when it is first needed and then kept."""
 
     name = "ase"
@@ -72,7 +72,7 @@ class AseEngine:
         """Energy, forces and, if asked for, stress; `ModelFailure` unless they are finite and of the right shape."""
         point = evaluate(self.calculator, structure, properties, self._atoms(structure), self._note_change)
         if not self.used:
-            self.used = as_used(self.calculator)
+            self.used = precision_and_device(self.calculator)
         return point
 
     def answered(self, structures: Sequence[Structure]) -> tuple[list[int], list[Structure], list[Point]]:

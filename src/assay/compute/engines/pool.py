@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.compute.engines.batch_size import LADDER, Tempo, held_megabytes, peak_megabytes, rung_below
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.batch_size import LADDER, BatchSize, held_megabytes, peak_megabytes_since_start, rung_below
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.model import BatchEvaluator
 from assay.outcome import Point, no_point
@@ -37,12 +37,12 @@ class Answer(NamedTuple):
     alone: str = ""
 
 
-class Batches:
+class Pool:
     """Evaluates structures with the model's batch evaluator."""
 
-    def __init__(self, single: AseEngine) -> None:
+    def __init__(self, single: CalculatorEngine) -> None:
         self.single = single
-        self.tempos: dict[int, Tempo] = {}
+        self.tempos: dict[int, BatchSize] = {}
         self.given_up = ""
         self.disagreements = 0
 
@@ -54,7 +54,7 @@ class Batches:
     def answers(self, structures: Sequence[Structure]) -> Iterator[tuple[list[int], list[Answer], float]]:
         """Batch by batch: places of its structures in the list, their answers, and the CPU seconds of each."""
         for width, members in _by_size(structures).items():
-            tempo = self.tempos.setdefault(width, Tempo())
+            tempo = self.tempos.setdefault(width, BatchSize())
             waiting = sum(len(structures[i]) for i in members)
             done = 0
             while done < len(members):
@@ -66,7 +66,7 @@ class Batches:
                 yield chosen, found, seconds / len(chosen)
 
     def _timed(
-        self, structures: Sequence[Structure], atoms: int, rung: int, tempo: Tempo
+        self, structures: Sequence[Structure], atoms: int, rung: int, tempo: BatchSize
     ) -> tuple[list[Answer], float]:
         """Answers of one batch with the CPU seconds that they took, which its tempo learns from."""
         started = time.process_time()
@@ -76,12 +76,12 @@ class Batches:
         else:
             held = held_megabytes()
             found = self._together(structures, tempo)
-            tempo.megabytes = max(0.0, peak_megabytes() - held)
+            tempo.megabytes = max(0.0, peak_megabytes_since_start() - held)
         seconds = time.process_time() - started
         tempo.note(rung, seconds, atoms)
         return found, seconds
 
-    def _together(self, structures: Sequence[Structure], tempo: Tempo) -> list[Answer]:
+    def _together(self, structures: Sequence[Structure], tempo: BatchSize) -> list[Answer]:
         """One batch; in two halves if memory is short or the model refuses it; what is left over alone."""
         points, reason, short = self._asked(structures)
         if short:
@@ -125,7 +125,7 @@ class Batches:
         except MemoryError as error:
             return error
 
-    def _compared(self, structures: Sequence[Structure], found: list[Answer], tempo: Tempo) -> list[Answer]:
+    def _compared(self, structures: Sequence[Structure], found: list[Answer], tempo: BatchSize) -> list[Answer]:
         """The first batch of a size is compared with the calculator, whose pace for this size is thereby known too."""
         if 0 in tempo.seconds or self.given_up:
             return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 
-def as_used(calculator: object) -> dict[str, str]:
+def precision_and_device(calculator: object) -> dict[str, str]:
     """Precision and device: as the adapter found them, from the parameters of a torch network, or from the forces."""
     stated = getattr(calculator, "as_used", None)
     if isinstance(stated, Mapping):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
@@ -20,7 +20,7 @@ from assay.structure import Structure
 Ask = Callable[[Structure], Point]
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """The first structures are good, the last `bad` ones were refused before; good ones must not change in between."""
     split = len(probe.structures) - int(probe.settings["bad"])
     good, bad = probe.structures[:split], probe.structures[split:]
@@ -63,7 +63,7 @@ def _trial(ask: Ask, good: Sequence[Structure], bad: Sequence[Structure]) -> dic
     }
 
 
-def _public(engine: AseEngine) -> Ask:
+def _public(engine: CalculatorEngine) -> Ask:
     """ASE's own methods on one `Atoms` object per structure, which is what makes a cache look for changes."""
     known: dict[int, Any] = {}
 

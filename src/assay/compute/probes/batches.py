@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine, Unsupported
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.probes._deviation import worst_deviation
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Deviation of energy (eV) and forces (eV/Å) of each structure: all in one batch, backwards, and in pairs."""
     if engine.model.build_batch is None:
         raise Unsupported("this model has no batched evaluator")

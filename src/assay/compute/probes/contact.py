@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from assay.compute.engines.calculator import AseEngine, has_stress
+from assay.compute.engines.calculator import CalculatorEngine, has_stress
 from assay.errors import AssayError, ModelFailure, ModelNotBuilt
 from assay.jobs import Probe
 from assay.model import Model
@@ -13,7 +13,7 @@ from assay.structure import Structure
 COPIES = 64
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Builds the calculator and tries structures until one is answered; that none is answered is no error here."""
     require_calculator(engine.model)
     reasons: list[str] = []
@@ -52,7 +52,7 @@ def require_calculator(model: Model) -> None:
         raise ModelNotBuilt(f"model '{model.name}' gives a {type(calculator).__name__}, not an ASE calculator")
 
 
-def _batched_pace(engine: AseEngine, structure: Structure) -> float | None:
+def _batched_pace(engine: CalculatorEngine, structure: Structure) -> float | None:
     """Seconds for one of many such structures in a batch; None for models without batches or whose batch fails."""
     if engine.model.build_batch is None:
         return None

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from assay.compute.engines.calculator import AseEngine, Unsupported
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.probes._deviation import worst_deviation
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe, SinglePoints
@@ -18,7 +18,7 @@ from assay.outcome import OK, Outcome
 from assay.store import codec
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Largest deviation of energy (eV) and forces (eV/Å) between this process and a new one, for each structure."""
     if engine.model.reference is None:
         raise Unsupported("this calculator cannot be pickled, so no new process can load it")
@@ -29,7 +29,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     return {"indices": indices, **worst_deviation(here, [there.points()])}
 
 
-def _elsewhere(engine: AseEngine, job: SinglePoints) -> Outcome:
+def _elsewhere(engine: CalculatorEngine, job: SinglePoints) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         question, answer = Path(folder) / "question", Path(folder) / "answer"
         question.write_bytes(pickle.dumps((engine.model.reference, job, list(sys.path))))
@@ -50,7 +50,7 @@ def main(question: str, answer: str) -> None:
     """Answer the question that the parent process wrote for us."""
     reference, job, path = pickle.loads(Path(question).read_bytes())
     sys.path[:] = path
-    outcome = AseEngine(load_model(reference)).run("there", job)
+    outcome = CalculatorEngine(load_model(reference)).run("there", job)
     Path(answer).write_text(codec.dumps(outcome.as_dict()))
 
 

@@ -12,7 +12,7 @@ import tracemalloc
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.structure import Floats, Structure
@@ -23,7 +23,7 @@ FEWEST = 15
 """Evaluations in a block at least: in fewer, the last caches to fill look like a leak."""
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Bytes kept for each evaluation, once the model has warmed up."""
     budget = float(probe.settings["seconds"])
     wanted = int(probe.settings["evaluations"])
@@ -42,7 +42,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     }
 
 
-def _evaluate(engine: AseEngine, structures: tuple[Structure, ...], count: int, seed: int) -> None:
+def _evaluate(engine: CalculatorEngine, structures: tuple[Structure, ...], count: int, seed: int) -> None:
     """Evaluations of structures that keep changing in shape and size."""
     rng = np.random.default_rng(seed)
     refused = 0
@@ -57,7 +57,7 @@ def _evaluate(engine: AseEngine, structures: tuple[Structure, ...], count: int, 
         raise ModelFailure(f"none of {count} evaluations was answered")
 
 
-def _resident_growth(engine: AseEngine, structures: tuple[Structure, ...], block: int) -> float:
+def _resident_growth(engine: CalculatorEngine, structures: tuple[Structure, ...], block: int) -> float:
     import psutil
 
     process, sizes = psutil.Process(), []
@@ -74,7 +74,7 @@ def steady_growth(sizes: Floats) -> float:
     return max(0.0, float((steps.sum() - steps.max()) / (len(steps) - 1)))
 
 
-def _python_growth(engine: AseEngine, structures: tuple[Structure, ...], block: int) -> float:
+def _python_growth(engine: CalculatorEngine, structures: tuple[Structure, ...], block: int) -> float:
     tracemalloc.start()
     try:
         _evaluate(engine, structures, block, 101)

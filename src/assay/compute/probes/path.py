@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.structure import Floats, Structure
@@ -55,7 +55,7 @@ class Place:
     forces: Floats
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Curve and jumps along the path of one atom of the structure in direction (x, y, z), from `start` to `end`."""
     names = ("atom", "x", "y", "z", "start", "end", "step", "budget", "epsilon")
     settings = {name: probe.settings[name] for name in names}
@@ -65,7 +65,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
 
 
 class _Walk:
-    def __init__(self, engine: AseEngine, structure: Structure, settings: dict[str, float]) -> None:
+    def __init__(self, engine: CalculatorEngine, structure: Structure, settings: dict[str, float]) -> None:
         self.engine, self.structure = engine, structure
         self.atom = int(settings["atom"])
         self.direction = np.array([settings["x"], settings["y"], settings["z"]])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine, evaluate
+from assay.compute.engines.calculator import CalculatorEngine, evaluate
 from assay.compute.probes._deviation import deviation
 from assay.errors import ModelFailure
 from assay.jobs import Probe
@@ -23,7 +23,7 @@ NUDGES = (1e-2, 1e-4, 1e-6)
 Ask = Callable[[Structure], Point]
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Largest deviation of energy (eV) and forces (eV/Å) of each structure in each test, and the values themselves."""
     indices, usable, _ = engine.answered(probe.structures)
     engine.changed_inputs = 0
@@ -91,7 +91,7 @@ def _backwards(ask: Ask, structure: Structure) -> Point:
     return Point(point.energy, point.forces[::-1])
 
 
-def _publicly(engine: AseEngine, structures: Sequence[Structure]) -> list[Point]:
+def _publicly(engine: CalculatorEngine, structures: Sequence[Structure]) -> list[Point]:
     """Through `atoms.get_potential_energy()`, the way users call a calculator."""
     found = []
     for structure in structures:

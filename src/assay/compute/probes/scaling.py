@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.structure import Structure
@@ -36,13 +36,13 @@ class Ladder:
     megabytes: list[float] = field(default_factory=list)
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Seconds and megabytes for each size, up to where time or memory ends, with the machine they were measured on."""
     budget, repeats = float(probe.settings["seconds"]), int(probe.settings["repeats"])
     started, ladder, end = time.monotonic(), Ladder(), "all sizes were tried"
     _one_thread()
-    _forget_peak()
-    held = peak_megabytes()
+    _reset_peak()
+    held = peak_megabytes_since_reset()
     for structure in probe.structures:
         left = budget - (time.monotonic() - started)
         if ladder.atoms and _expected(ladder, len(structure)) * (repeats + 1) > left:
@@ -50,7 +50,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
             break
         try:
             _measure(engine, structure, repeats, ladder)
-            ladder.megabytes.append(max(peak_megabytes() - held, 0.0) + _device_megabytes())
+            ladder.megabytes.append(max(peak_megabytes_since_reset() - held, 0.0) + _device_megabytes())
         except (ModelFailure, MemoryError) as error:
             end = f"{len(structure)} atoms: {error or 'out of memory'}"
             if not ladder.atoms:
@@ -66,7 +66,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     }
 
 
-def _measure(engine: AseEngine, structure: Structure, repeats: int, ladder: Ladder) -> None:
+def _measure(engine: CalculatorEngine, structure: Structure, repeats: int, ladder: Ladder) -> None:
     """Warm up, then the best of some calls."""
     rng = np.random.default_rng(len(structure))
     cpu, wall = [], []
@@ -98,7 +98,7 @@ def _one_thread() -> None:
         torch.set_num_threads(1)
 
 
-def _forget_peak() -> None:
+def _reset_peak() -> None:
     """Start the peak of this process anew, where the system allows that."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
@@ -107,15 +107,15 @@ def _forget_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def peak_megabytes() -> float:
+def peak_megabytes_since_reset() -> float:
     """The most memory that this process held since the peak was forgotten, in MB."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
     except (OSError, StopIteration):
-        from assay.compute.engines.batch_size import peak_megabytes as since_start
+        from assay.compute.engines.batch_size import peak_megabytes_since_start
 
-        return since_start()
+        return peak_megabytes_since_start()
 
 
 def _device_megabytes() -> float:

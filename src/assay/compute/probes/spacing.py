@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
 from assay.structure import Structure
@@ -19,13 +19,13 @@ SIZEABLE, ABSURD = 0.3, 50.0
 STEP, TRIES = 1.12, 16
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """For each structure: the factor by which to scale it, the largest force there, and the reason if none works."""
     rows = [_search(engine, structure) for structure in probe.structures]
     return {"rows": rows}
 
 
-def _search(engine: AseEngine, structure: Structure) -> dict[str, object]:
+def _search(engine: CalculatorEngine, structure: Structure) -> dict[str, object]:
     tried: dict[int, float] = {}
     reason, cause, power = "", Cause.NONE, 0
     while power not in tried and len(tried) < TRIES:
@@ -47,7 +47,7 @@ def _search(engine: AseEngine, structure: Structure) -> dict[str, object]:
     }
 
 
-def _largest_force(engine: AseEngine, structure: Structure, factor: float) -> tuple[float, ModelFailure | None]:
+def _largest_force(engine: CalculatorEngine, structure: Structure, factor: float) -> tuple[float, ModelFailure | None]:
     """Largest force component (eV/Å) of the scaled structure; infinite, with the failure, where there is no answer."""
     try:
         return float(np.abs(engine.evaluate(structure.transformed(factor * np.eye(3))).forces).max()), None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine, Unsupported, evaluate
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported, evaluate
 from assay.compute.probes._deviation import worst_deviation
 from assay.jobs import Probe
 from assay.outcome import Point
@@ -42,7 +42,7 @@ def _held(calculators: list[Calculator], structures: list[Structure]) -> list[Po
     return points
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Largest deviation of energy (eV) and forces (eV/Å) of each structure from the serial values, over all threads."""
     count, rounds = int(probe.settings["threads"]), int(probe.settings["rounds"])
     calculators = [engine.model.build() for _ in range(count)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.jobs import Probe
 from assay.structure import Structure
 
@@ -27,7 +27,7 @@ LONGEST_BATCH = 0.5
 """Seconds that the batch would take one structure after another, at most."""
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Seconds on the clock for one evaluation; those in a batch are the same where the model has no batches."""
     started = time.perf_counter()
     (structure,) = probe.structures
@@ -56,7 +56,7 @@ def _seconds(ask: Callable[[Any], object], make: Callable[[int], object]) -> flo
     return max(min(times[1:]), 1e-7)
 
 
-def _together(engine: AseEngine, structure: Structure, count: int) -> float | None:
+def _together(engine: CalculatorEngine, structure: Structure, count: int) -> float | None:
     """Seconds for one of `count` structures in a batch; None where the batch fails, which other jobs will tell."""
     try:
         return (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.compute.protocols import Asking, Ending, side_by_side
-from assay.compute.protocols.band_path import aligned, band_forces, gaps, interpolated
+from assay.compute.protocols.band_path import superposed_path, band_forces, gaps, interpolated
 from assay.compute.protocols.minimisers import largest_norm, make_minimiser
 from assay.compute.protocols.relaxation import Descent, after, descend, exploded
 from assay.errors import AssayError, Cause
@@ -92,7 +92,7 @@ def first_path(start: Structure, end: Structure, job: Band) -> Floats:
     """The path on which the band starts, from end to end or in two parts that meet in `through`."""
     stops = np.array([stop.positions for stop in (start, job.through, end) if stop is not None])
     if turns_freely(start):
-        stops = aligned(stops)
+        stops = superposed_path(stops)
     if job.through is None:
         return interpolated(stops[0], stops[1], job.images, start)
     middle = job.images // 2
@@ -108,7 +108,7 @@ def _pull(job: Band, ends: Sequence[Descent]) -> Asking[Stretch]:
     start = path = first_path(frame, ends[1].structure, job)
     band, climbing = Stretch(path, np.zeros(0), np.inf, 0), False
     for steps in range(job.steps + 1):
-        path = aligned(path) if free else path
+        path = superposed_path(path) if free else path
         points = yield [frame.moved(image) for image in path[1:-1]]
         if refused := next((point for point in points if not point.ok), None):
             return replace(band, reason=after(steps, refused.reason), cause=refused.cause)

@@ -23,7 +23,7 @@ KICK = 0.2
 """How far (Å) the middle of a path with a collision is pushed aside, so that atoms can pass each other."""
 
 
-def aligned(path: Floats) -> Floats:
+def superposed_path(path: Floats) -> Floats:
     """The path with each image superposed onto the one before: molecules turn and drift no more than they must."""
     found = [path[0]]
     for image in path[1:]:
@@ -90,9 +90,9 @@ def interpolated(start: Floats, end: Floats, images: int, frame: Structure) -> F
     """A path on which the distances of all pairs of atoms change as evenly as they can."""
     places = np.linspace(0.0, 1.0, images)[:, None, None]
     path = start + places * nearest(end - start, frame)
-    distances = _distances(_arms(path[[0, -1]], frame))
+    distances = _distances(_vectors(path[[0, -1]], frame))
     targets = distances[0] + places * (distances[1] - distances[0])
-    if _collides(_distances(_arms(path, frame)), distances):
+    if _collides(_distances(_vectors(path, frame)), distances):
         aside = np.random.default_rng(0).normal(size=start.shape)
         path = path + KICK * np.sin(np.pi * places) * aside / largest_norm(aside)
     minimiser = Fire()
@@ -107,7 +107,7 @@ def interpolated(start: Floats, end: Floats, images: int, frame: Structure) -> F
 
 def pair_misfit(path: Floats, targets: Floats, frame: Structure) -> tuple[Floats, Floats]:
     """The image-dependent pair potential of each image, Σ (d − target)²/d⁴ over pairs, and its forces."""
-    arms = _arms(path, frame)
+    arms = _vectors(path, frame)
     distances = _distances(arms)
     misfit = distances - targets
     energies = 0.5 * (misfit**2 / distances**4).sum(axis=(1, 2))
@@ -115,7 +115,7 @@ def pair_misfit(path: Floats, targets: Floats, frame: Structure) -> tuple[Floats
     return energies, np.einsum("mij,mijx->mix", slopes, arms)
 
 
-def _arms(path: Floats, frame: Structure) -> Floats:
+def _vectors(path: Floats, frame: Structure) -> Floats:
     """From each atom i to each atom j of the same image, [image, i, j]."""
     return nearest(path[:, None, :, :] - path[:, :, None, :], frame)
 

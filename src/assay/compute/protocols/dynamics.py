@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.analysis.motion import NO_TROUBLE, Trouble, bonded_pairs, frame_trouble, made_whole, molecules_of
+from assay.analysis.motion import NO_PROBLEM, Problem, bonded_pairs, frame_problem, made_whole, molecules_of
 from assay.compute.protocols import Asking, Ending
 from assay.compute.protocols.integrators import (
     Barostat,
@@ -161,7 +161,7 @@ def run_dynamics(job: Dynamics, notes: Notes) -> Asking[Ending]:
         motion.step += 1
         (point,) = yield [motion.structure]
         if not point.ok:
-            course.trouble = Trouble(point.reason, point.cause)
+            course.trouble = Problem(point.reason, point.cause)
             break
         motion.take(point)
         integrator.kick(motion.velocities, motion.forces)
@@ -191,7 +191,7 @@ class Course:
     notes: Notes
     motion: Motion
     frames: int = 0
-    trouble: Trouble = NO_TROUBLE
+    trouble: Problem = NO_PROBLEM
     sure: bool = False
     _before: float = 0.0
 
@@ -211,7 +211,7 @@ class Course:
         self.frames += 1
         due = self.notes.add(self.motion.positions, row)
         kelvin = temperature(row[2], self.motion.freedom)
-        self.trouble = frame_trouble(self.motion.structure, self.radii, kelvin, self.job.temperature, self._before)
+        self.trouble = frame_problem(self.motion.structure, self.radii, kelvin, self.job.temperature, self._before)
         self._before = kelvin
         self.watching.add(self.motion.positions)
         self.sure = self.watching.sure
@@ -226,7 +226,7 @@ class Course:
     def recall(self, saved: Mapping[str, Any]) -> None:
         """Know again what an earlier process had seen."""
         self._before = float.fromhex(saved["before"])
-        self.trouble = Trouble(str(saved["reason"]), str(saved.get("cause", "")))
+        self.trouble = Problem(str(saved["reason"]), str(saved.get("cause", "")))
         self.watching.recall(saved)
         self.sure = self.watching.sure  # it may have been killed after it knew enough and before it said so
 

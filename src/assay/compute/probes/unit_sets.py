@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from assay.compute.engines.calculator import AseEngine, Unsupported, evaluate
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported, evaluate
 from assay.compute.probes._deviation import worst_deviation
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Deviation of energy (eV) and forces (eV/Å) of each structure in each unit set from the first one."""
     model = engine.model
     if model.build_in_units is None or not model.unit_sets:
