@@ -57,8 +57,9 @@ def test_a_batch_gives_what_one_structure_gives(name: str) -> None:
         assert checked(name).checks["batch_consistent"]["status"] == "unsupported"
         return
     squeezed = WATER.moved(0.9 * WATER.positions)
+    single = CalculatorEngine(model)
     for (energy, forces), alone in zip(
-        model.build_batch().evaluate([squeezed, WATER]), map(CalculatorEngine(model).evaluate, [squeezed, WATER]), strict=True
+        model.build_batch().evaluate([squeezed, WATER]), map(single.evaluate, [squeezed, WATER]), strict=True
     ):
         assert energy == pytest.approx(alone.energy, rel=1e-6, abs=1e-5)
         assert forces == pytest.approx(alone.forces, rel=1e-4, abs=2e-4)

@@ -14,7 +14,7 @@ from ase.mep.neb import IDPP
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.compute.protocols.band_path import superposed_path, band_forces, gaps, interpolated, nearest, pair_misfit
+from assay.compute.protocols.band_path import band_forces, gaps, interpolated, nearest, pair_misfit, superposed_path
 from assay.structure import Floats, from_atoms
 from toys import HCN, HNC
 

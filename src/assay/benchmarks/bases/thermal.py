@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log
 
 from assay.analysis.events import STABLE
-from assay.analysis.fluctuations import amplitudes
+from assay.analysis.fluctuations import independent_amplitudes
 from assay.benchmark import Case, Metric, Observation, Plot, failed
 from assay.benchmarks.bases.records import RecordBenchmark
 from assay.benchmarks.bases.runs import judged, replicas, stopped
@@ -60,7 +60,7 @@ class ThermalBenchmark(RecordBenchmark):
 
     def amplitudes(self, kept: Sequence[Floats], modes: int = 1) -> float:
         """How many independent amplitudes of vibration the kept parts of all runs hold."""
-        return amplitudes(sum(map(len, kept)) * self.interval / 1000.0, Dynamics.friction, modes)
+        return independent_amplitudes(sum(map(len, kept)) * self.interval / 1000.0, Dynamics.friction, modes)
 
 
 def failed_run(case: Case, runs: Sequence[Outcome], seen: Observation | None = None) -> Observation | None:

@@ -28,7 +28,7 @@ from math import log2
 import numpy as np
 
 from assay.analysis.blocks import Average
-from assay.analysis.fluctuations import balance, pooled, wandering
+from assay.analysis.fluctuations import drift_with_memory, energy_exchange, pooled
 from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
 from assay.benchmarks.bases.records import claimed
 from assay.benchmarks.bases.runs import runs_of, stopped, thinned, times
@@ -103,7 +103,7 @@ class EnergyConservation(Benchmark):
         if reason := stopped([*coarse, *fine]):
             return failed(case, reason)
         drift, half = (pooled([self._drift(r, atoms, n) for r in runs]) for runs, n in ((coarse, 1), (fine, 2)))
-        shares = [balance(_series(run, "energy"), _series(run, "kinetic")) for run in coarse]
+        shares = [energy_exchange(_series(run, "energy"), _series(run, "kinetic")) for run in coarse]
         exchange = float(np.mean([share for _, share in shares]))
         values = {"drift": drift.value, "half_step_drift": half.value, "exchange": exchange}
         noise = [float(np.mean([np.std(_total(run)) for run in runs])) for runs in (coarse, fine)]
@@ -120,7 +120,7 @@ class EnergyConservation(Benchmark):
     def _drift(self, run: Outcome, atoms: int, part: int) -> Average:
         clock, energies = times(run, self.timestep / part), _total(run)
         start = int(SETTLING * len(clock))
-        return wandering(clock[start:], MEV * energies[start:] / atoms, MEMORY)
+        return drift_with_memory(clock[start:], MEV * energies[start:] / atoms, MEMORY)
 
 
 def _series(run: Outcome, name: str) -> Floats:

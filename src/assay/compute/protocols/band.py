@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.compute.protocols import Asking, Ending, side_by_side
-from assay.compute.protocols.band_path import superposed_path, band_forces, gaps, interpolated
+from assay.compute.protocols.band_path import band_forces, gaps, interpolated, superposed_path
 from assay.compute.protocols.minimisers import largest_norm, make_minimiser
 from assay.compute.protocols.relaxation import Descent, after, descend, exploded
 from assay.errors import AssayError, Cause

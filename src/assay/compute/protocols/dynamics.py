@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.analysis.motion import NO_PROBLEM, Problem, bonded_pairs, frame_problem, made_whole, molecules_of
+from assay.analysis.motion import NO_PROBLEM, Problem, bonded_pairs, frame_problem, molecules_of, unwrapped_molecules
 from assay.compute.protocols import Asking, Ending
 from assay.compute.protocols.integrators import (
     Barostat,
@@ -117,7 +117,7 @@ def begin(job: Dynamics) -> Motion:
     motion = Motion(job, masses, positions, velocities, np.array(job.structure.cell, dtype=float), random)
     if job.ensemble == "npt":
         pairs, vectors = bonded_pairs(job.structure, _radii(job))
-        motion.positions = made_whole(job.structure, pairs, vectors)
+        motion.positions = unwrapped_molecules(job.structure, pairs, vectors)
         size, molecules = FIRST_CHANGE * job.structure.volume, molecules_of(pairs, len(masses))
         motion.barostat = Barostat(job.temperature, job.pressure * BAR, molecules, size)
     return motion

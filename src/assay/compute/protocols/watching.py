@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.blocks import average
-from assay.analysis.motion import watched
+from assay.analysis.motion import watched_quantity
 from assay.jobs import Dynamics
 from assay.structure import Floats
 
@@ -48,7 +48,7 @@ class Watching:
         """Look at a frame."""
         if self.job.until_error is None or not self.job.watch:
             return
-        self.total += [watched(watch, positions) for watch in self.job.watch]
+        self.total += [watched_quantity(watch, positions) for watch in self.job.watch]
         self.begun += 1
         if self.begun < self.length:
             return
