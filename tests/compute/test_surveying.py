@@ -75,7 +75,7 @@ def test_elements_answered_beyond_the_claim_are_told(ask: Ask) -> None:
     survey = ask("emt", elements=None)
     assert symbols(survey.species) == ["Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au"]
     assert set(symbols(survey.answered)) - set(symbols(survey.species)) == {"H", "C", "N", "O"}
-    assert survey.remarks == ["answers for elements outside its claim: H C N O"]
+    assert survey.remarks == ["gives results for elements that it does not claim: H C N O"]
     assert "He" in survey.refused[2]
     assert survey.stress is True
     assert survey.pbc == ("FFF", *PERIODIC_PATTERNS)
@@ -83,7 +83,7 @@ def test_elements_answered_beyond_the_claim_are_told(ask: Ask) -> None:
 
 def test_elements_refused_inside_the_claim_are_told(ask: Ask) -> None:
     survey = ask("assay.sabotage:refuses_claimed_species")
-    assert survey.remarks == ["refuses elements inside its claim: Ag"]
+    assert survey.remarks == ["refuses elements that it claims: Ag"]
     assert "'Ag'" in survey.refused[47]
     assert [s.label for s in survey.subjects] == ["Cu", "Au", "CuAu"]  # what is refused cannot be tested further
 
@@ -91,7 +91,7 @@ def test_elements_refused_inside_the_claim_are_told(ask: Ask) -> None:
 def test_nonsense_instead_of_a_refusal_is_told(ask: Ask) -> None:
     survey = ask("assay.sabotage:nan_for_one_species")
     assert survey.invalid == {79: "returned the energy nan"}
-    assert "answers with nonsense instead of refusing: Au (returned the energy nan)" in survey.remarks
+    assert "gives invalid results instead of an error: Au (returned the energy nan)" in survey.remarks
     assert 79 in survey.species
 
 
@@ -189,8 +189,8 @@ def test_the_mixture_has_at_most_six_species_from_light_to_heavy(ask: Ask) -> No
     mixture = survey.subjects[-1]
     assert mixture.label == "LiBCOFNa"
     assert len(mixture.numbers) == MIXED_SPECIES
-    assert [label for label, _ in survey.crowds()] == ["Li", "LiBCOFNa"]
-    assert [len(body) for _, body in survey.crowds()] == [12, 12]
+    assert [label for label, _ in survey.large_clusters()] == ["Li", "LiBCOFNa"]
+    assert [len(body) for _, body in survey.large_clusters()] == [12, 12]
 
 
 def test_single_precision_is_noticed(ask: Ask) -> None:
@@ -260,7 +260,7 @@ def test_a_model_that_answers_nothing_leaves_nothing_to_test(ask: Ask) -> None:
     assert survey.answered == ()
     assert len(survey.refused) == 118
     assert survey.subjects == ()
-    assert survey.remarks == ["refuses elements inside its claim: Cu Au"]
+    assert survey.remarks == ["refuses elements that it claims: Cu Au"]
 
 
 def test_the_description_is_plain_data(ask: Ask) -> None:
@@ -273,7 +273,7 @@ def test_the_description_is_plain_data(ask: Ask) -> None:
 
 def test_lost_elements_are_told() -> None:
     survey = Survey(ModelCard("m", elements=(1, 6)), lost={6: "no answer within 30 s"}, answered=(1,))
-    assert survey.remarks == ["worker lost while asking for: C"]
+    assert survey.remarks == ["the worker was lost for elements: C"]
 
 
 def test_two_species_touch_at_the_distance_found_for_each() -> None:

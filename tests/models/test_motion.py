@@ -50,7 +50,7 @@ def jobs() -> list[Dynamics]:
 def simulated(name: str) -> tuple[Sequence[Frames], Sequence[Frames]]:
     """Each run alone by the calculator, and all in batches, whether or not these are quicker on this machine."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BatchSize, "rung", lambda tempo, waiting=0: min(2, tempo.ceiling))
+        patch.setattr(BatchSize, "rung", lambda size, waiting=0: min(2, size.ceiling))
         model = load_model(name)
         if model.build_batch is None:
             pytest.skip(f"{name} has no batches")

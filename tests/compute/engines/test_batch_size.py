@@ -10,12 +10,12 @@ from assay.compute.engines import batch_size as module
 from assay.compute.engines.batch_size import LADDER, BatchSize
 
 
-def climb(tempo: BatchSize, seconds: Callable[[int], float], calls: int = 20) -> list[int]:
+def climb(size: BatchSize, seconds: Callable[[int], float], calls: int = 20) -> list[int]:
     """The rungs used when a structure costs `seconds(rung)`."""
     used = []
     for _ in range(calls):
-        used.append(tempo.rung())
-        tempo.note(used[-1], seconds(used[-1]))
+        used.append(size.rung())
+        size.record(used[-1], seconds(used[-1]))
     return used
 
 
@@ -48,28 +48,28 @@ def test_the_first_call_at_a_size_may_compile() -> None:
 
 def test_a_batch_that_would_need_too_much_memory_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "free_megabytes", lambda: 1000.0)
-    tempo = BatchSize({0: 1.0}, megabytes=400.0)
-    used = climb(tempo, lambda rung: 1.0 / LADDER[rung])
+    size = BatchSize({0: 1.0}, megabytes=400.0)
+    used = climb(size, lambda rung: 1.0 / LADDER[rung])
     assert set(used) == {1}
 
 
 def known(alone: float, least: float) -> BatchSize:
-    """A tempo that has climbed: so many seconds for an atom alone, and for a batch of 64 atoms as a whole."""
-    tempo = BatchSize({0: alone})
+    """A size that has climbed: so many seconds for an atom alone, and for a batch of 64 atoms as a whole."""
+    size = BatchSize({0: alone})
     for rung, total in ((1, least), (2, 1.5 * least), (3, 3.0 * least), (4, 13.0 * least)):
-        tempo.note(rung, total, LADDER[rung])
-        tempo.note(rung, total, LADDER[rung])
-    return tempo
+        size.record(rung, total, LADDER[rung])
+        size.record(rung, total, LADDER[rung])
+    return size
 
 
 def test_what_is_waiting_goes_into_one_batch_if_that_is_not_too_large() -> None:
-    tempo = known(alone=1e-2, least=1e-2)
-    assert tempo.rung() == 3
-    assert [tempo.rung(waiting) for waiting in (100_000, 1024, 400, 256, 200, 100, 64)] == [3, 3, 3, 2, 2, 2, 1]
+    size = known(alone=1e-2, least=1e-2)
+    assert size.rung() == 3
+    assert [size.rung(waiting) for waiting in (100_000, 1024, 400, 256, 200, 100, 64)] == [3, 3, 3, 2, 2, 2, 1]
 
 
 def test_a_few_structures_go_alone_where_that_is_quicker() -> None:
     """A batch costs about the same for one structure as for 64 atoms."""
-    tempo = known(alone=1e-3, least=2e-2)
-    assert [tempo.rung(waiting) for waiting in (64, 30, 19, 5)] == [1, 1, 0, 0]
+    size = known(alone=1e-3, least=2e-2)
+    assert [size.rung(waiting) for waiting in (64, 30, 19, 5)] == [1, 1, 0, 0]
     assert known(alone=1e-1, least=2e-2).rung(1) == 1

@@ -86,8 +86,8 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_and_stays_small() -> No
     for outcome in engine.run(jobs):
         assert outcome.status == OK
         same(outcome, dict(jobs)[outcome.key])
-    assert not engine.batches.given_up
-    assert engine.batches.tempos[2].ceiling == 0  # 64 atoms were too many, so no rung of the ladder is left
+    assert not engine.pool.why_disabled
+    assert engine.pool.sizes[2].ceiling == 0  # 64 atoms were too many, so no rung of the ladder is left
     assert sum(size > 10 for size in batch.sizes) <= 3
 
 
@@ -110,7 +110,7 @@ def test_one_structure_that_the_model_refuses_costs_only_itself() -> None:
     assert [i for i, p in enumerate(points) if not p.ok] == [40]
     assert "three is too much" in points[40].reason
     assert "three is too much" in str(outcome.provenance["batch"])
-    assert not engine.batches.given_up
+    assert not engine.pool.why_disabled
 
 
 def broken(structures: Sequence[Structure]) -> Answers:
@@ -142,7 +142,7 @@ def test_a_batch_that_cannot_be_trusted_is_given_up_and_the_reason_kept(
     job = curve(120)
     (outcome,) = engine.run([("a", job)])
     same(outcome, job)
-    assert "batches were given up" in engine.batches.given_up
+    assert "batches were disabled" in engine.pool.why_disabled
     assert outcome.provenance["batch"]["alone"] >= GIVE_UP
     assert outcome.provenance["batch"]["why_alone"]
     calls = len(batch.sizes)
@@ -168,8 +168,8 @@ def test_memory_that_fails_for_a_single_structure_is_an_error_of_the_machine() -
 
 def test_a_model_without_a_batch_has_no_evaluator() -> None:
     engine = BatchedEngine(CalculatorEngine(from_object(SoundPotential)))
-    with pytest.raises(ModelFailure, match="no batched evaluator"):
-        _ = engine.batches.evaluator
+    with pytest.raises(ModelFailure, match="does not support batches"):
+        _ = engine.pool.evaluator
 
 
 @pytest.mark.parametrize(("copies", "together"), [(40, False), (2, True)])
@@ -194,7 +194,7 @@ def test_very_different_structures_share_a_batch_only_if_they_are_few(
 @pytest.fixture
 def always_batched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are used although they bring nothing here, as far as memory allows."""
-    monkeypatch.setattr(BatchSize, "rung", lambda tempo, waiting=0: min(2, tempo.ceiling))
+    monkeypatch.setattr(BatchSize, "rung", lambda size, waiting=0: min(2, size.ceiling))
 
 
 def moving(count: int = 12) -> dict[str, Job]:
@@ -285,7 +285,7 @@ def test_a_batch_that_turns_nan_on_the_way_is_asked_again_alone(always_batched: 
     single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
-    assert "no finite numbers" in engine.batches.given_up
+    assert "NaN, infinite numbers" in engine.pool.why_disabled
 
 
 def test_memory_that_is_short_on_the_way_halves_the_batch(always_batched: None) -> None:
@@ -299,7 +299,7 @@ def test_memory_that_is_short_on_the_way_halves_the_batch(always_batched: None) 
     single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
-    assert not engine.batches.given_up
+    assert not engine.pool.why_disabled
     assert max(batch.sizes) > 3
 
 

@@ -10,11 +10,12 @@ from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 
-from assay.compute.engines.calculator import CalculatorEngine, Unsupported, evaluate, no_point
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported
+from assay.compute.engines.evaluation import evaluate
 from assay.errors import AssayError, ModelFailure
 from assay.jobs import Dynamics, Job, Probe, SinglePoints
 from assay.models.loading import load_model
-from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED
+from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, no_point
 from assay.structure import Structure, from_atoms
 from toys import DIMER, Says, Spring, Toy, engine_of
 
@@ -389,7 +390,7 @@ def test_answered_structures_come_with_their_places() -> None:
     assert places == [1, 3]
     assert [s.numbers[0] for s in kept] == [29, 28]
     assert [p.energy for p in points] == [6.25, 6.25]
-    with pytest.raises(ModelFailure, match="none of 1 structures was answered: refused: ValueError: no gold"):
+    with pytest.raises(ModelFailure, match="the model refused all 1 structures: refused: ValueError: no gold"):
         engine_of(Picky).answered(structures[:1])
     with pytest.raises(ModelFailure, match="no structures"):
         engine_of(Picky).answered([])

@@ -25,8 +25,8 @@ from assay.analysis.fluctuations import pooled
 from assay.compute.engines.batch_size import LADDER, BatchSize
 from assay.compute.engines.batched import BatchedEngine
 from assay.compute.engines.calculator import CalculatorEngine
-from assay.compute.protocols.dynamics import begin
 from assay.compute.protocols.integrators import temperature
+from assay.compute.protocols.simulation import new_simulation
 from assay.jobs import Dynamics
 from assay.outcome import OK, Outcome
 from assay.store.trajectory import Trajectory, trajectory_path
@@ -133,8 +133,10 @@ class Run:
 def simulate(engine: str, potential: Potential, jobs: Sequence[Dynamics]) -> list[Run]:
     """The jobs on an engine; whether batches are quicker on this machine is not the question here."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BatchSize, "rung", lambda tempo, waiting=0: len(LADDER) - 1)
-        single = CalculatorEngine(model_of(lambda: Alone(potential), build_batch=lambda: Together(potential)), Path(folder))
+        patch.setattr(BatchSize, "rung", lambda size, waiting=0: len(LADDER) - 1)
+        single = CalculatorEngine(
+            model_of(lambda: Alone(potential), build_batch=lambda: Together(potential)), Path(folder)
+        )
         keys = [f"run{number}" for number in range(len(jobs))]
         bundle = list(zip(keys, jobs, strict=True))
         found = [single.run(*each) for each in bundle] if engine == "ase" else list(BatchedEngine(single).run(bundle))
@@ -155,11 +157,11 @@ def _read(outcome: Outcome) -> Run:
 
 def in_plain_ase(potential: Potential, job: Dynamics) -> Run:
     """The same job by ASE: its velocity Verlet, or its Langevin; the same start, and in time units of our constants."""
-    motion, femtosecond = begin(job), ACCELERATION**0.5
+    simulation, femtosecond = new_simulation(job), ACCELERATION**0.5
     atoms = job.structure.to_atoms()
     atoms.calc = Alone(potential)
-    atoms.set_masses(motion.masses)
-    atoms.set_velocities(motion.velocities / femtosecond)
+    atoms.set_masses(simulation.masses)
+    atoms.set_velocities(simulation.velocities / femtosecond)
     if job.ensemble == "nve":
         run: VelocityVerlet | Langevin = VelocityVerlet(atoms, job.timestep * femtosecond)
     else:
@@ -174,7 +176,7 @@ def in_plain_ase(potential: Potential, job: Dynamics) -> Run:
     run.attach(keep, interval=job.interval)
     run.run(job.steps)
     positions, energies, kinetic = (np.array(column) for column in zip(*rows, strict=True))
-    return Run(positions, energies, kinetic, motion.freedom)
+    return Run(positions, energies, kinetic, simulation.freedom)
 
 
 def mean_of(runs: Sequence[Run], series: Callable[[Run], Floats], start: int = 0) -> Average:

@@ -11,7 +11,7 @@ from ase.mep import NEB
 from ase.optimize import FIRE
 
 from assay.compute.engines.calculator import CalculatorEngine
-from assay.compute.protocols.band import first_path, turns_freely
+from assay.compute.protocols.band import first_path, rotates_freely
 from assay.configurations import boxed
 from assay.jobs import Band, Relaxation
 from assay.models.loading import load_model
@@ -157,8 +157,8 @@ def test_a_molecule_in_a_box_turns_as_it_does_in_the_open() -> None:
 @pytest.mark.parametrize(("edge", "pbc", "free"), [(0.0, "FFF", True), (30.0, "TTT", True), (10.0, "TTT", False)])
 def test_only_molecules_turn_freely(edge: float, pbc: str, free: bool) -> None:
     cell = edge * np.array([[1.0, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.1, 1.0]])
-    assert turns_freely(Structure.build([1, 1], [[0.0, 0.0, 0.0], [0.0, 0.0, 3.0]], cell, pbc)) is free
-    assert not turns_freely(Structure.build([1], [[0.0, 0.0, 0.0]], 30.0 * np.eye(3), "TTF"))
+    assert rotates_freely(Structure.build([1, 1], [[0.0, 0.0, 0.0], [0.0, 0.0, 3.0]], cell, pbc)) is free
+    assert not rotates_freely(Structure.build([1], [[0.0, 0.0, 0.0]], 30.0 * np.eye(3), "TTF"))
 
 
 def test_a_model_without_forces_has_no_barrier() -> None:
@@ -220,10 +220,10 @@ def test_an_end_that_explodes_is_a_failure() -> None:
 @pytest.mark.parametrize(
     ("job", "reason"),
     [
-        (Band(HCN, HNC.reordered([1, 0, 2])), "not the same atoms in the same order"),
-        (Band(HCN, HNC, through=HNC.reordered([1, 0, 2])), "not the same atoms in the same order"),
-        (Band(HCN, HNC, images=2), "a band of 2 images is too short; take 3 or more"),
-        (Band(HCN, HNC, through=HCN, images=4), "a band of 4 images is too short; take 5 or more"),
+        (Band(HCN, HNC.reordered([1, 0, 2])), "do not have the same atoms in the same order"),
+        (Band(HCN, HNC, through=HNC.reordered([1, 0, 2])), "do not have the same atoms in the same order"),
+        (Band(HCN, HNC, images=2), "a band of 2 images is too short; use 3 or more"),
+        (Band(HCN, HNC, through=HCN, images=4), "a band of 4 images is too short; use 5 or more"),
     ],
 )
 def test_a_band_that_cannot_be_laid_is_our_error(job: Band, reason: str) -> None:

@@ -14,7 +14,14 @@ from ase.mep.neb import IDPP
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.compute.protocols.band_path import band_forces, gaps, interpolated, nearest, pair_misfit, superposed_path
+from assay.compute.protocols.band_path import (
+    band_forces,
+    image_vectors,
+    interpolated,
+    nearest,
+    pair_misfit,
+    superposed_path,
+)
 from assay.structure import Floats, from_atoms
 from toys import HCN, HNC
 
@@ -39,7 +46,7 @@ def test_forces_of_a_band_are_those_of_ase(seed: int, images: int, climb: bool) 
     rng = np.random.default_rng(seed)
     path, energies = shaken(atoms, images, seed), rng.normal(size=images)
     forces = rng.normal(size=path.shape)
-    ours = band_forces(gaps(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, climb)
+    ours = band_forces(image_vectors(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, climb)
     np.testing.assert_allclose(ours, ase_band(path, atoms, energies, forces, climb), rtol=0.0, atol=1e-10)
 
 
@@ -48,13 +55,13 @@ def test_in_a_crystal_the_nearest_periodic_image_counts() -> None:
     path, rng = shaken(atoms, 6, 5), np.random.default_rng(5)
     path[3:] += atoms.cell.array[0] - 2.0 * atoms.cell.array[1]
     energies, forces = rng.normal(size=6), rng.normal(size=path.shape)
-    ours = band_forces(gaps(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, True)
+    ours = band_forces(image_vectors(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, True)
     np.testing.assert_allclose(ours, ase_band(path, atoms, energies, forces, True), rtol=0.0, atol=1e-10)
 
 
 def test_on_a_flat_surface_nothing_pulls() -> None:
     path = shaken(molecule("H2O"), 5, 1)
-    assert not band_forces(gaps(path, HCN), np.zeros(5), np.zeros((3, 3, 3)), 0.1, True).any()
+    assert not band_forces(image_vectors(path, HCN), np.zeros(5), np.zeros((3, 3, 3)), 0.1, True).any()
 
 
 def test_images_are_superposed_as_in_ase() -> None:

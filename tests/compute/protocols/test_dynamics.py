@@ -10,7 +10,7 @@ import pytest
 
 from assay.analysis.blocks import average
 from assay.compute.protocols import Ending, carry_out, watching
-from assay.compute.protocols.dynamics import begin, run_dynamics
+from assay.compute.protocols.dynamics import run_dynamics
 from assay.compute.protocols.integrators import (
     Barostat,
     Langevin,
@@ -21,6 +21,7 @@ from assay.compute.protocols.integrators import (
     without_drift,
     without_rotation,
 )
+from assay.compute.protocols.simulation import new_simulation
 from assay.compute.protocols.watching import Watching
 from assay.jobs import Dynamics, Watch
 from assay.outcome import FAILED, OK, Point
@@ -67,12 +68,12 @@ def test_friction_decides_how_fast_heat_comes_back(tmp_path: Path) -> None:
     job = Dynamics(ATOMS, temperature=300.0, steps=250, interval=250, friction=2.0)
     warmed = []
     for seed in range(300):
-        motion = begin(Dynamics(ATOMS, seed=seed))
-        motion.velocities[:] = 0.0
-        step = Langevin.build(motion.masses, 1.0, 300.0, job.friction / 1000.0)
+        simulation = new_simulation(Dynamics(ATOMS, seed=seed))
+        simulation.velocities[:] = 0.0
+        step = Langevin.build(simulation.masses, 1.0, 300.0, job.friction / 1000.0)
         for _ in range(job.steps):
-            step.drift(motion.positions, motion.velocities, np.zeros((8, 3)), motion.random)
-        warmed.append(temperature(kinetic_energy(motion.velocities, motion.masses), 24))
+            step.drift(simulation.positions, simulation.velocities, np.zeros((8, 3)), simulation.random)
+        warmed.append(temperature(kinetic_energy(simulation.velocities, simulation.masses), 24))
     assert np.mean(warmed) == pytest.approx(300.0 * (1.0 - np.exp(-2.0 * 2.0 * 0.25)), rel=0.04)
 
 
@@ -90,12 +91,12 @@ def test_without_a_thermostat_the_energy_stays(tmp_path: Path) -> None:
 
 
 def test_free_runs_start_without_drift_and_rotation() -> None:
-    motion = begin(Dynamics(ATOMS, "nve", seed=5))
-    momentum = motion.masses @ motion.velocities
-    turning = (motion.masses[:, None] * np.cross(motion.positions, motion.velocities)).sum(axis=0)
+    simulation = new_simulation(Dynamics(ATOMS, "nve", seed=5))
+    momentum = simulation.masses @ simulation.velocities
+    turning = (simulation.masses[:, None] * np.cross(simulation.positions, simulation.velocities)).sum(axis=0)
     assert np.abs(momentum).max() < 1e-12
     assert np.abs(turning).max() < 1e-12
-    assert motion.freedom == 3 * 8 - 6
+    assert simulation.freedom == 3 * 8 - 6
 
 
 def test_a_line_of_atoms_has_no_rotation_about_itself() -> None:
@@ -104,7 +105,7 @@ def test_a_line_of_atoms_has_no_rotation_about_itself() -> None:
     left = without_rotation(positions, velocities, masses)
     assert np.isfinite(left).all()
     assert np.abs(left[:, :2]).max() < 1e-12
-    assert begin(Dynamics(Structure.build([7, 7], positions), "nve")).freedom == 1
+    assert new_simulation(Dynamics(Structure.build([7, 7], positions), "nve")).freedom == 1
 
 
 def test_velocities_have_the_temperature_asked_for() -> None:
@@ -142,7 +143,7 @@ class Kept(Recorder):
     """Saves every ten frames, however few bytes these are."""
 
     def add(self, positions: Floats, row: Sequence[float]) -> bool:
-        return super().add(positions, row) or self.waiting % 10 == 0
+        return super().add(positions, row) or self.unsaved % 10 == 0
 
 
 @pytest.mark.parametrize("ensemble", ["nve", "nvt", "npt"])

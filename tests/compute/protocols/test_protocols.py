@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from assay.compute.protocols import Asking, carry_out, protocol, side_by_side
+from assay.compute.protocols import Requests, carry_out, protocol, side_by_side
 from assay.errors import AssayError
 from assay.jobs import Probe, SinglePoints
 from assay.outcome import FAILED, OK, Point
@@ -23,7 +23,7 @@ def places(structures: Sequence[Structure]) -> list[Point]:
     return [Point(float(s.positions[0, 0]), np.zeros((len(s), 3))) for s in structures]
 
 
-def asks(*rounds: tuple[float, ...]) -> Asking[list[list[float]]]:
+def asks(*rounds: tuple[float, ...]) -> Requests[list[list[float]]]:
     """Asks for the structures of each round, and returns the energies."""
     seen = []
     for values in rounds:
