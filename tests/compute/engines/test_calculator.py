@@ -386,14 +386,14 @@ def test_a_factory_that_fails_is_an_error_of_the_job() -> None:
 
 def test_answered_structures_come_with_their_places() -> None:
     structures = [Structure.build([z, z], DIMER.positions) for z in (79, 29, 47, 28)]
-    places, kept, points = engine_of(Picky).answered(structures)
+    places, kept, points = engine_of(Picky).evaluate_accepted(structures)
     assert places == [1, 3]
     assert [s.numbers[0] for s in kept] == [29, 28]
     assert [p.energy for p in points] == [6.25, 6.25]
     with pytest.raises(ModelFailure, match="the model refused all 1 structures: refused: ValueError: no gold"):
-        engine_of(Picky).answered(structures[:1])
+        engine_of(Picky).evaluate_accepted(structures[:1])
     with pytest.raises(ModelFailure, match="no structures"):
-        engine_of(Picky).answered([])
+        engine_of(Picky).evaluate_accepted([])
 
 
 def test_many_compositions_do_not_confuse_the_engine() -> None:
