@@ -24,7 +24,8 @@ from ase import Atoms
 
 from assay.benchmark import Scope, planned_cases
 from assay.benchmarks.physicality.diatomics import Diatomics
-from assay.compute.executors.local import open_executor
+from assay.compute.cost import CostModel
+from assay.compute.executors import open_executor
 from assay.compute.runner import Runner
 from assay.compute.surveying import make_contact
 from assay.jobs import Job, SinglePoints
@@ -87,7 +88,7 @@ def with_assay(model: Model, jobs: Sequence[Job], workers: int) -> tuple[Cost, l
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), model.folder)
         with open_executor(model, store, workers) as executor:
-            runner = Runner(model, store, executor)
+            runner = Runner(model, store, executor, CostModel.of_model(model))
             make_contact(runner, model.card)
             runner.complete(jobs, "perf")
             outcomes = [runner.known[runner.key(job)] for job in jobs]

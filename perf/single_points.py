@@ -17,8 +17,8 @@ import numpy as np
 from ase import Atoms
 from ase.calculators.calculator import Calculator, all_changes
 
-from assay.compute.cost import steady
-from assay.compute.executors.local import open_executor
+from assay.compute.cost import CostModel
+from assay.compute.executors import open_executor
 from assay.compute.runner import Runner
 from assay.compute.worker import Engines, run_jobs
 from assay.configurations import cluster
@@ -98,7 +98,9 @@ def _cpu_of_run(jobs: list[SinglePoints]) -> float:
         model = load_model(Nothing)
         store = Store.create(Path(folder), "nothing")
         with open_executor(model, store, 2) as executor:
-            Runner(model, store, executor, pace=steady(5e-5)).complete(jobs, "points")
+            cost = CostModel.of_model(model)
+            cost.record_small_structures(5e-5)
+            Runner(model, store, executor, cost).complete(jobs, "points")
     return _cpu() - before
 
 

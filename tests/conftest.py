@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
-from assay.api import Report, check
+from assay.api import Report, check, run
+from assay.sabotage.data import write_sound_data
 
 COPPER = (29,)
 
@@ -31,6 +34,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in set(left_out)]
 
 
+@pytest.fixture(autouse=True)
+def same_noise_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken models with random results draw the same numbers in every run: their n-th call has the seed n."""
+    seeds = count()
+    monkeypatch.setattr("assay.sabotage.broken.state.noise_generator", lambda: np.random.default_rng(next(seeds)))
+
+
 @pytest.fixture(scope="session")
 def sound_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """The sound potential, verified on copper in this process; results are kept in `sound_report.folder`."""
@@ -48,3 +58,34 @@ def results(sound_report: Report, tmp_path: Path) -> Path:
     """A copy of a results folder that a test may spoil."""
     assert sound_report.folder is not None
     return Path(shutil.copytree(sound_report.folder.parent, tmp_path / "results"))
+
+
+@pytest.fixture(scope="session")
+def every_category(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder of the sound potential with every benchmark, on its own data, in the shortest protocol."""
+    folder = tmp_path_factory.mktemp("every-category")
+    suite = folder / "short.toml"
+    suite.write_text(SHORTEST, encoding="utf-8")
+    data = str(write_sound_data(folder / "data"))
+    run("assay.sabotage:sound", str(suite), output=folder / "results", data=(data,), workers=0, limit=3)
+    return folder / "results"
+
+
+SHORTEST = """
+benchmarks = ["verification", "physicality", "molecules", "general"]
+[settings."verification.memory_stable"]
+evaluations = 60
+seconds = 1.0
+[settings."molecules.bond_lengths"]
+steps = 100
+[settings."molecules.ring_planarity"]
+steps = 100
+[settings."general.stability"]
+steps = 100
+[settings."general.energy_conservation"]
+steps = 100
+molecules = 1
+[settings."general.inference_scaling"]
+seconds = 1.0
+most_atoms = 100
+"""

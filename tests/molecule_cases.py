@@ -103,6 +103,6 @@ def scores(name: str, seen: Mapping[str, Observation]) -> dict[str, float | None
 def sound_data(folder: Path) -> DataSource:
     """The data of the sound potential."""
     from assay.data.source import open_data
-    from assay.sound_data import write_sound_data
+    from assay.sabotage.data import write_sound_data
 
     return open_data([str(write_sound_data(folder))])

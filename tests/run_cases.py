@@ -25,7 +25,7 @@ def run_case(case: Case, model: Model, folder: Path) -> dict[str, Outcome]:
         return [_point(model, structure) for structure in structures]
 
     found = {}
-    (folder / "trajectories").mkdir(exist_ok=True)
+    (folder / "trajectories").mkdir(parents=True, exist_ok=True)
     for role, job in case.jobs.items():
         key = hashlib.sha256(f"{case.id} {role}".encode()).hexdigest()[:20]
         if isinstance(job, Dynamics):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -19,13 +21,14 @@ from ase.calculators.calculator import Calculator, all_changes
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
+from assay import api
 from assay.api import Report, Settings, check, dry_run, run
 from assay.data.source import DataSource
 from assay.errors import AssayError
 from assay.report.document import score_document
 from assay.results import read_results
 from assay.sabotage import SoundBatch
-from assay.sound import SoundPotential, Values
+from assay.sabotage.sound import SoundPotential, Values
 from assay.store import Store
 from assay.structure import Structure
 from assay.suites import load_suite
@@ -272,7 +275,7 @@ def test_a_report_without_folder_keeps_nothing(tmp_path: Path, monkeypatch: pyte
 SCRIPT = """
 import sys
 from assay.api import run
-from assay.sound import SoundPotential
+from assay.sabotage.sound import SoundPotential
 
 class Mine(SoundPotential):
     claims = ("Cu",)
@@ -299,7 +302,6 @@ def test_a_script_that_is_started_again_computes_nothing_again(tmp_path: Path, k
 @pytest.mark.parametrize(
     ("model", "settings", "phrase"),
     [
-        ("emt", {"worker": 2}, "there is no setting 'worker'"),
         ("emt", {"suite": "smok"}, "did you mean 'smoke'?"),
         ("emt", {"seeds": 0}, "the setting 'seeds' cannot be '0'; give a whole number of at least 1"),
         ("emt", {"seeds": True}, "the setting 'seeds' cannot be 'True'"),
@@ -325,6 +327,47 @@ def test_wrong_use_is_one_sentence(model: object, settings: dict, phrase: str, t
             run(model, output=output, **settings)
         assert phrase in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("verb", [check, run])
+def test_an_unknown_setting_is_a_type_error_before_anything_runs(verb: Callable[..., Report]) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'worker'"):
+        verb("emt", worker=2)
+
+
+@pytest.mark.parametrize("verb", [check, run])
+def test_every_setting_of_a_verb_is_a_named_parameter_with_the_default_of_the_settings(verb: Callable) -> None:
+    parameters = inspect.signature(verb).parameters
+    assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    settings = {item.name: item.default for item in fields(Settings) if item.name in parameters}
+    assert {name: parameters[name].default for name in settings} == settings
+    left_out = {item.name for item in fields(Settings)} - set(parameters)
+    assert left_out == ({"data", "seeds", "until_error"} if verb is check else set()), "checks have no such settings"
+
+
+def test_settings_reach_the_run_as_they_were_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[Settings] = []
+
+    def stop(model: object, suite: str, benchmarks: object, output: object, settings: Settings) -> None:
+        given.append(settings)
+
+    monkeypatch.setattr(api, "run_suite", stop)
+    seen = list[str]()
+    shared = {"workers": 3, "timeout": 7.0, "limit": 2, "all_species": True, "device": "cpu"}
+
+    def progress(done: int, total: int, what: str) -> None:
+        seen.append(what)
+
+    check("emt", elements=[29, 79], progress=progress, **shared)  # type: ignore[arg-type]
+    run("emt", data=tmp_path, seeds=2, until_error=0.5, **shared)  # type: ignore[arg-type]
+    run("emt", data=["one", tmp_path])
+    run("emt", data="one")
+    assert given == [
+        Settings(elements=(29, 79), progress=progress, **shared),  # type: ignore[arg-type]
+        Settings(data=(str(tmp_path),), seeds=2, until_error=0.5, **shared),  # type: ignore[arg-type]
+        Settings(data=("one", str(tmp_path))),
+        Settings(data=("one",)),
+    ]
 
 
 class Answers(Calculator):

@@ -21,14 +21,14 @@ from pathlib import Path
 import pytest
 
 from assay.api import Report, check, run
-from assay.benchmark import Benchmark, Case, Observation, Scope
+from assay.benchmark import Benchmark, Case, Observation, Scope, observe_case, planned_cases
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.registry import registered_benchmarks
 from assay.data.source import DataSource, open_data
 from assay.jobs import job_key
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.sabotage import BROKEN, SOUND, is_caught
-from assay.sound_data import write_sound_data
+from assay.sabotage.data import write_sound_data
 from assay.store.codec import plain
 from assay.survey import Subject, Survey
 
@@ -98,7 +98,7 @@ def sound_source() -> DataSource:
 
 def cases(name: str, found: Survey, limit: int | None = None) -> list[Case]:
     """The cases of a benchmark for a survey."""
-    return list(build(name).cases(Scope(found, limit, sound_source())))
+    return planned_cases(build(name), Scope(found, sound_source()), limit)
 
 
 @every_benchmark
@@ -118,7 +118,7 @@ def test_docstrings_say_why_and_how_and_against_what(name: str) -> None:
     first, _, rest = text.partition("\n\n")
     assert first.endswith(".")
     assert "\n" not in first
-    assert "\nProtocol: " in rest
+    assert "\nProtocol:" in rest
     assert "\nReference: " in rest
     assert (kind.__doc__ or "").strip()
 
@@ -149,7 +149,7 @@ def test_a_model_that_never_answered_fails_and_one_that_was_lost_is_an_error(nam
     benchmark = build(name)
     for found, expected in (("no answer at all", {"failed", "unsupported"}), ("no contact", {"error"})):
         made = [case for case in cases(name, SURVEYS[found]) if not case.jobs]
-        observations = [benchmark.observe(case, {}) for case in made]
+        observations = [observe_case(benchmark, case, {}) for case in made]
         assert {o.status for o in observations} <= expected
         assert not observations or not good(benchmark, observations)
 

@@ -64,6 +64,13 @@ def test_help_and_lists_import_no_model_package(arguments: list[str], words: str
     assert packages & set(HEAVY) == set()
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["score", "--help"], ["data", "fetch", "--help"]])
+def test_help_imports_no_numpy(arguments: list[str]) -> None:
+    text, packages = imported(*arguments)
+    assert text.startswith("usage: assay")
+    assert packages & {*HEAVY, "numpy", "rich", "h5py", "pebble"} == set()
+
+
 def test_the_package_itself_imports_nothing() -> None:
     code = (
         "import sys, assay; print(*sorted(n for n in sys.modules if n.partition('.')[0] in ('assay', 'numpy', 'ase')))"

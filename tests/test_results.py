@@ -193,7 +193,9 @@ def test_results_of_another_version_or_model_are_left_out_and_told(store: Store,
     found = read_results(Store(store.folder), load_suite("smoke"))
     assert len(found.benchmarks) == 15
     assert NET_FORCE not in [b.name for b in found.benchmarks]
-    assert found.warnings == (f"results of {NET_FORCE} are of another version of it or of the model: run it again",)
+    assert found.warnings == (
+        f"the results of {NET_FORCE} belong to another version of it or of the model; run it again",
+    )
 
 
 def test_torn_lines_are_passed_on_to_whoever_reads_the_results(store: Store) -> None:

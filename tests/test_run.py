@@ -68,7 +68,7 @@ def wait_for(count: int, results: Path, process: subprocess.Popen[str]) -> None:
     end = time.monotonic() + LONGEST
     while len(rows(results)) < count:
         assert process.poll() is None, "the run ended before it could be disturbed"
-        assert time.monotonic() < end, "the run does not get on"
+        assert time.monotonic() < end, "the run makes no progress"
         time.sleep(0.01)
 
 
@@ -178,7 +178,7 @@ def test_only_the_case_that_kills_the_worker_is_lost(tmp_path: Path, factory: st
     (model_scores,) = scores(tmp_path / "results")["models"]
     smooth = next(b for b in model_scores["benchmarks"] if b["name"] == "verification.energy_smooth")
     lost = {case["id"] for case in smooth["cases"] if case["status"] == "error"}
-    assert lost == {"Cu-crowd", "CuAu-crowd"}
+    assert lost == {"Cu-cluster12", "CuAu-cluster12"}
     assert sum(case["status"] == "ok" for case in smooth["cases"]) == len(smooth["cases"]) - 2 > 3
     assert smooth["score"] is None, "a benchmark with an error has no score until it is run again"
     errors = Counter(row["status"] for row in rows(tmp_path / "results"))["error"]
@@ -239,7 +239,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_worker(tmp_path: Path, undistur
     output, errors = process.communicate(timeout=LONGEST)
     assert process.returncode == 130
     assert output == ""
-    assert errors == "assay: stopped; what was finished is kept, run the same command to go on\n"
+    assert errors == "assay: stopped; finished jobs are kept, run the same command to continue\n"
     assert psutil.wait_procs(workers, timeout=LONGEST)[1] == []
     kept = finished(results)
     assert kept
@@ -281,7 +281,7 @@ def test_a_lost_case_is_run_again_and_then_counts(tmp_path: Path) -> None:
     """The model is repaired outside of its file, so that its fingerprint stays and only errors are repeated."""
     (tmp_path / "model.py").write_text(
         "import os, signal, pathlib\n"
-        "from assay.sound import SoundPotential\n"
+        "from assay.sabotage.sound import SoundPotential\n"
         "class Mine(SoundPotential):\n"
         "    claims = ('Cu',)\n"
         "    def evaluate(self, atoms):\n"
@@ -305,7 +305,7 @@ def test_a_lost_case_is_run_again_and_then_counts(tmp_path: Path) -> None:
 
 def test_another_version_of_the_model_file_is_another_model(tmp_path: Path) -> None:
     model = tmp_path / "model.py"
-    text = "from assay.sound import SoundPotential\nclass Mine(SoundPotential):\n    claims = ('Cu',)\n"
+    text = "from assay.sabotage.sound import SoundPotential\nclass Mine(SoundPotential):\n    claims = ('Cu',)\n"
     for version in (text, f"{text}\n# changed\n"):
         model.write_text(version)
         assert finish("check", "model.py:Mine", "-b", "net_force_zero", "-j", 0, where=tmp_path).returncode == 0
@@ -336,7 +336,7 @@ def test_two_runs_at_once_in_one_folder_do_not_hurt_one_another(tmp_path: Path, 
 def test_a_model_that_changes_the_working_directory_does_not_lose_results(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(
         "import os, tempfile\n"
-        "from assay.sound import SoundPotential\n"
+        "from assay.sabotage.sound import SoundPotential\n"
         "class Mine(SoundPotential):\n"
         "    claims = ('Cu',)\n"
         "    def __init__(self):\n"

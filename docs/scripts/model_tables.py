@@ -1,13 +1,17 @@
-"""The registered models as Markdown tables: what they claim, where their weights come from, and their notes."""
+"""The registered models as Markdown tables: families, claims, where the weights come from, and notes."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
+from tables import table
+
 from assay.model import PERIODIC_PATTERNS, ModelCard
-from assay.models import registered
+from assay.models import family_names, registered
 from assay.models.registry import Registered
 
 DIGITS = 16
-"""Of a hash so many digits are shown; the adapter's file has it in full."""
+"""Digits of a hash that are shown; the file of the adapter has all of them."""
 
 
 def model_tables() -> str:
@@ -16,20 +20,38 @@ def model_tables() -> str:
     return "\n".join((_claims(known), "## Weights and licences\n", _origins(known), "## Notes\n", _notes(known)))
 
 
-def _table(head: str, rows: list[str]) -> str:
-    columns = head.count("|") + 1
-    return f"| {head} |\n{'|---' * columns}|\n" + "".join(f"| {row} |\n" for row in rows)
+def family_table() -> str:
+    """One row for each family: what it is, the names of its models, and the command that installs it."""
+    rows = []
+    for family, names in family_names().items():
+        if names:
+            entry = registered()[names[0]]
+            rows.append((f"`{family}`", _about(family), "<br>".join(f"`{n}`" for n in names), f"`{entry.install}`"))
+    return table(("family", "what it is", "names", "install"), rows)
+
+
+def _about(family: str) -> str:
+    """The first sentence of the adapter's file."""
+    text = " ".join((import_module(f"assay.models.{family}").__doc__ or "").split())
+    return text.partition(". ")[0].removesuffix(".")
 
 
 def _claims(known: dict[str, Registered]) -> str:
-    head = "name | elements | structures | reads | precision | level of theory | batches | devices"
+    head = ("name", "elements", "structures", "reads", "precision", "level of theory", "batches", "devices")
     rows = [
-        f"`{name}` | {len(entry.card.elements or ())} | {structures(entry.card)} | {_reads(entry.card)} | "
-        f"{entry.card.precision} | {entry.card.theory} | {'yes' if entry.build_batch else ''} | "
-        f"{', '.join(entry.devices)}"
+        (
+            f"`{name}`",
+            str(len(entry.card.elements or ())),
+            structures(entry.card),
+            _reads(entry.card),
+            entry.card.precision,
+            entry.card.theory,
+            "yes" if entry.build_batch else "",
+            ", ".join(entry.devices),
+        )
         for name, entry in known.items()
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def structures(card: ModelCard) -> str:
@@ -49,11 +71,8 @@ def _reads(card: ModelCard) -> str:
 
 
 def _origins(known: dict[str, Registered]) -> str:
-    head = "name | licence | install | weights"
-    return _table(
-        head,
-        [f"`{name}` | {entry.card.licence} | `{entry.install}` | {origin(entry)}" for name, entry in known.items()],
-    )
+    rows = [(f"`{name}`", entry.card.licence, origin(entry)) for name, entry in known.items()]
+    return table(("name", "licence", "weights"), rows)
 
 
 def origin(entry: Registered) -> str:

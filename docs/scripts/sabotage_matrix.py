@@ -1,8 +1,9 @@
-"""Print the matrix benchmark × broken model as Markdown: who notices which bug. `make sabotage` runs this.
+"""Print the matrix benchmark × broken model as Markdown: which benchmark catches which bug. `make sabotage` runs this.
 
-Every model of `assay.sabotage` is audited in full: verdicts of the checks, scores of the other benchmarks, those of
-molecules on data of the sound potential itself. Exit code 1 if a bug that must be caught is not, if a sound model fails
-a mandatory check, or if it is caught by a score; sound models of other physics are no judges of that data.
+Every model of `assay.sabotage` goes through all checks and benchmarks; those of molecules use data of the sound
+potential itself. The exit code is 1 if a bug that must be caught is not, if a model that never answers gets anything
+but errors, if a sound model fails a mandatory check, or if a sound model is caught by a score. EMT and Lennard-Jones
+may be caught on the data of the sound potential, because their physics differs from it.
 """
 
 from __future__ import annotations
@@ -13,45 +14,43 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from catalogue import has_score, own_benchmarks
+
 import assay
 from assay.api import Report
-from assay.benchmarks.registry import registered_benchmarks
 from assay.results import BenchmarkResult
 from assay.sabotage import BROKEN, SOUND, is_caught
-from assay.sound_data import write_sound_data
+from assay.sabotage.data import write_sound_data
 
 MARKS = {"ok": "·", "failed": "**F**", "unsupported": "", "error": "err"}
-NEEDS_WORKERS = {"hangs", "kills_process", "memory_leak", "slow_leak"}
-"""The first two would take this process with them; in a process that has freed much memory a leak does not show."""
+NEEDS_WORKERS = {"memory_leak", "slow_leak", *(name for name, entry in BROKEN.items() if entry.never_answers)}
+"""In a process that has freed much memory a leak is not visible; models that never answer would stop this process."""
 
 OTHER_PHYSICS = {"emt", "lennard_jones"}
-"""Sound models that are right to disagree with the sound potential."""
+"""Sound models whose physics differs from that of the sound potential."""
 
 OWN_DATA = ("molecules", "general")
-"""Categories that are tried on data of the sound potential."""
+"""Categories that use data of the sound potential here."""
 
 TIMEOUT = 3.0
-"""Seconds after which a hung worker is given up here; these models answer within a millisecond."""
+"""Seconds after which a worker counts as hung; these models answer within a millisecond."""
 
 
 def must_catch(model: str) -> list[str]:
-    """Short names of the benchmarks that must notice a model: those it names, and those that name it."""
-    if model not in BROKEN:
-        return []
-    named = set(BROKEN[model].caught_by)
-    naming = {name.rpartition(".")[2] for name, kind in registered_benchmarks().items() if model in kind.catches}
-    return [short for short in short_names() if short in named | naming]
+    """The benchmarks that must catch a model, by their names without category, in the order of the columns."""
+    caught_by = BROKEN[model].caught_by if model in BROKEN else ()
+    return [short for short in short_names() if short in caught_by]
 
 
 def short_names() -> list[str]:
-    """Checks first, then the other benchmarks; those that never score, such as speed, are no judges."""
-    known = [name for name, kind in registered_benchmarks().items() if getattr(kind, "scored", True)]
-    names = sorted(known, key=lambda name: (not name.startswith("verification."), name))
+    """Checks first, then the other benchmarks, without those that have no score, such as the speed."""
+    scored = [name for name, kind in own_benchmarks().items() if has_score(kind)]
+    names = sorted(scored, key=lambda name: (not name.startswith("verification."), name))
     return [name.rpartition(".")[2] for name in names]
 
 
 def cell(result: BenchmarkResult) -> str:
-    """The mark of a check, or the score of another benchmark, bold where it exposes the model."""
+    """The mark of a check, or the score of another benchmark, bold where it catches the model."""
     if result.verdict is not None:
         return MARKS[result.verdict.status]
     if result.score is None and any(o.status == "error" for o in result.observations):
@@ -60,8 +59,8 @@ def cell(result: BenchmarkResult) -> str:
     return f"**{text}**" if is_caught(result.score) else text
 
 
-def is_noticed(result: BenchmarkResult) -> bool:
-    """True when a benchmark exposes the model: a failed check, a score that `is_caught`, or nothing but failures."""
+def catches(result: BenchmarkResult) -> bool:
+    """True when a benchmark catches the model: a failed check, a score that `is_caught`, or only failures."""
     if result.verdict is not None:
         return result.verdict.status == "failed"
     if result.score is None:
@@ -76,13 +75,13 @@ def sound_folder() -> str:
 
 
 def audited(model: str) -> Report:
-    """All checks and benchmarks of the suite `smoke`, with nothing kept."""
+    """The results of the suite `smoke`; nothing is stored."""
     workers = 2 if model in NEEDS_WORKERS else 0
     return assay.run(f"assay.sabotage:{model}", workers=workers, timeout=TIMEOUT, data=sound_folder())
 
 
 def main() -> int:
-    """Audit the models named on the command line, or all, and print one row each."""
+    """Run the models named on the command line, or all, and print one row for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", default=[*SOUND, *BROKEN])
     chosen = parser.parse_args().models
@@ -94,15 +93,15 @@ def main() -> int:
         report = audited(model)
         results = {b.name.rpartition(".")[2]: b for b in report.result.benchmarks}
         must = must_catch(model)
-        wrong += [f"{model} is not caught by {name}" for name in must if not is_noticed(results[name])]
+        cells = [cell(results[name]) for name in names]
+        wrong += [f"{model} is not caught by {name}" for name in must if not catches(results[name])]
+        if model in BROKEN and BROKEN[model].never_answers and set(cells) != {"err"}:
+            wrong.append(f"{model} never answers, but not all results are errors")
         if model in SOUND:
             judges = [b for b in results.values() if b.category not in OWN_DATA or model not in OTHER_PHYSICS]
-            scored = [
-                b.name for b in judges if b.verdict is None and b.name.rpartition(".")[2] in names and is_noticed(b)
-            ]
+            scored = [b.name for b in judges if b.verdict is None and b.name.rpartition(".")[2] in names and catches(b)]
             wrong += [f"{model} is sound but caught by {name}" for name in scored]
             wrong += [] if report.passed else [f"{model} is sound but fails"]
-        cells = [cell(results[name]) for name in names]
         print(f"| `{model}` | {', '.join(must)} | " + " | ".join(cells) + " |", flush=True)
     for line in wrong:
         print(f"WRONG: {line}", file=sys.stderr)

@@ -1,60 +1,32 @@
-"""The two verbs of the library: `check` verifies a calculator, `run` takes a suite. The command line calls these."""
+"""The library's functions: `check` verifies a potential, `run` runs a suite. The command line calls these, too."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import inf
-from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assay.compute.executors.local import open_executor
+from assay.compute.cost import CostModel
+from assay.compute.executors import open_executor
 from assay.compute.plan import Plan, make_plan, write_plan
-from assay.compute.runner import TIMEOUT, Progress, Runner, silent
+from assay.compute.runner import Runner
 from assay.compute.surveying import make_survey
 from assay.data.source import DataSource, open_data
-from assay.errors import AssayError
 from assay.model import Model
 from assay.models.loading import load_model
 from assay.report.document import check_document, score_document
 from assay.results import ModelResult, read_results
+from assay.settings import DEFAULTS, TIMEOUT, Progress, Settings, silent
 from assay.store import Store
 from assay.suites import Suite, choose_suite
 from assay.survey import Survey
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to run, as opposed to what. `workers=0` stays in this process; `elements` are atomic numbers.
-
-    `data` are folders of reference data or names from `assay list data`, which stand in for the embedded sets. With
-    `seeds` every simulation is run so many times; with `until_error` (Å) one ends as soon as the standard error of the
-    bond length or flatness that it is run for is below that.
-    """
-
-    workers: int | None = None
-    timeout: float = TIMEOUT
-    limit: int | None = None
-    all_species: bool = False
-    elements: tuple[int, ...] | None = None
-    device: str | None = None
-    data: tuple[str, ...] = ()
-    seeds: int | None = None
-    until_error: float | None = None
-    progress: Progress = silent
-
-    def __post_init__(self) -> None:
-        seeds, error = self.seeds, self.until_error
-        _see_that(seeds is None or _is_count(seeds), "seeds", seeds, "a whole number of at least 1")
-        _see_that(error is None or _is_length(error), "until_error", error, "a number of Å above 0")
+__all__ = ["Report", "Settings", "check", "dry_run", "run", "run_suite", "surveyed"]
 
 
 @dataclass(frozen=True)
@@ -111,15 +83,41 @@ class Report:
         return as_html(self.result)
 
 
-def check(model: object, output: str | Path | None = None, **settings: Any) -> Report:
+def check(
+    model: object,
+    output: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    timeout: float = TIMEOUT,
+    limit: int | None = None,
+    all_species: bool = False,
+    elements: Sequence[int] | None = None,
+    device: str | None = None,
+    progress: Progress = silent,
+) -> Report:
     """Verify a potential: run every verification check on a calculator, a factory of one, or a model name.
 
     Args:
         model: an ASE calculator, a function or class that makes one, or a name as on the command line.
         output: results folder to keep and to resume from; by default nothing is kept.
-        settings: fields of `Settings`, for example `workers=0` to stay in this process.
+        workers: worker processes; by default one per core, 0 to stay in this process.
+        timeout: seconds that are added to every deadline.
+        limit: at most this number of cases of each check.
+        all_species: check every species that the model supports, not a sample.
+        elements: atomic numbers that the model claims, where it claims none itself.
+        device: where the model runs, "cpu" or "cuda".
+        progress: called while jobs run with the force calls done, the force calls in all, and what they are for.
     """
-    return run(model, suite="smoke", benchmarks=("verification",), output=output, **settings)
+    settings = Settings(
+        workers=workers,
+        timeout=timeout,
+        limit=limit,
+        all_species=all_species,
+        elements=_numbers(elements),
+        device=device,
+        progress=progress,
+    )
+    return run_suite(model, "smoke", ("verification",), output, settings)
 
 
 def run(
@@ -127,74 +125,103 @@ def run(
     suite: str = "smoke",
     benchmarks: Sequence[str] = (),
     output: str | Path | None = None,
-    **settings: Any,
+    *,
+    workers: int | None = None,
+    timeout: float = TIMEOUT,
+    limit: int | None = None,
+    all_species: bool = False,
+    elements: Sequence[int] | None = None,
+    device: str | None = None,
+    data: str | Path | Sequence[str | Path] = (),
+    seeds: int | None = None,
+    until_error: float | None = None,
+    progress: Progress = silent,
 ) -> Report:
     """Run a suite (or some benchmarks of it) on a potential and return the results.
 
     Args:
         model: an ASE calculator, a function or class that makes one, or a name as on the command line.
         suite: "smoke", "laptop", "paper", or a TOML file.
-        benchmarks: names or categories, to take only these.
+        benchmarks: names or categories, to run only these.
         output: results folder to keep and to resume from; by default nothing is kept.
-        settings: fields of `Settings`.
+        workers: worker processes; by default one per core, 0 to stay in this process.
+        timeout: seconds that are added to every deadline.
+        limit: at most this number of cases of each benchmark.
+        all_species: check every species that the model supports, not a sample.
+        elements: atomic numbers that the model claims, where it claims none itself.
+        device: where the model runs, "cpu" or "cuda".
+        data: folders of reference data, or names from `assay list data`, that replace the embedded data sets.
+        seeds: run every simulation this number of times, with different velocities.
+        until_error: end a simulation when the standard error of its bond length or ring planarity is below this (Å).
+        progress: called while jobs run with the force calls done, the force calls in all, and what they are for.
     """
-    chosen = _settings(settings)
-    wanted, data = _chosen_suite(suite, benchmarks, chosen), open_data(chosen.data)
-    with _session(load_model(model, chosen.device), output, chosen) as runner:
-        plan = _prepare(runner, wanted, chosen, data)
-        write_plan(plan, runner, partial=chosen.limit is not None)
-        runner.complete(plan.jobs.values(), "benchmarks")
-        result = read_results(runner.store, wanted)
-        said = replace(result, warnings=(*data.remarks, *result.warnings))
-        return Report(said, wanted, _kept(output, runner), runner.gave_up)
+    settings = Settings(
+        workers=workers,
+        timeout=timeout,
+        limit=limit,
+        all_species=all_species,
+        elements=_numbers(elements),
+        device=device,
+        data=tuple(map(str, [data] if isinstance(data, str | Path) else data)),
+        seeds=seeds,
+        until_error=until_error,
+        progress=progress,
+    )
+    return run_suite(model, suite, benchmarks, output, settings)
 
 
-def dry_run(model: object, suite: str, benchmarks: Sequence[str], output: str | Path, settings: Settings) -> Plan:
-    """What a run would compute. The model is surveyed, which takes seconds; no benchmark is run."""
-    wanted, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
+def run_suite(
+    model: object,
+    suite: str = "smoke",
+    benchmarks: Sequence[str] = (),
+    output: str | Path | None = None,
+    settings: Settings = DEFAULTS,
+) -> Report:
+    """Run a suite as `run` does, with all settings in one object."""
+    chosen, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
     with _session(load_model(model, settings.device), output, settings) as runner:
-        return _prepare(runner, wanted, settings, data)
+        plan = _prepare(runner, chosen, settings, data)
+        write_plan(plan, runner, partial=settings.limit is not None)
+        runner.complete(plan.jobs.values(), "benchmarks")
+        result = read_results(runner.store, chosen)
+        result = replace(result, warnings=(*data.remarks, *result.warnings))
+        return Report(result, chosen, runner.store.folder if output is not None else None, runner.gave_up)
 
 
-def surveyed(model: object, output: str | Path, settings: Settings) -> Survey:
-    """What is known of a model; asks it only what the store does not know yet."""
+def dry_run(
+    model: object,
+    suite: str = "smoke",
+    benchmarks: Sequence[str] = (),
+    output: str | Path | None = None,
+    settings: Settings = DEFAULTS,
+) -> Plan:
+    """Plan what a run would compute, and estimate its time. The model is surveyed, which takes seconds.
+
+    No benchmark is run, and the cases in the results folder stay as they are.
+    """
+    chosen, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
+    with _session(load_model(model, settings.device), output, settings) as runner:
+        return _prepare(runner, chosen, settings, data)
+
+
+def surveyed(model: object, output: str | Path | None = None, settings: Settings = DEFAULTS) -> Survey:
+    """Survey a model: which elements and boundary conditions it supports. Answers in the results folder are reused."""
     with _session(load_model(model, settings.device), output, settings) as runner:
         return make_survey(runner, settings.all_species, settings.elements)
 
 
-def _settings(given: dict[str, Any]) -> Settings:
-    unknown = set(given) - set(Settings.__dataclass_fields__)
-    if unknown:
-        raise AssayError(
-            f"there is no setting '{sorted(unknown)[0]}'; there are {', '.join(Settings.__dataclass_fields__)}"
-        )
-    if "data" in given:
-        places = given["data"]
-        given = {**given, "data": tuple(map(str, [places] if isinstance(places, str | Path) else places))}
-    return replace(Settings(), **given)
-
-
-def _see_that(right: bool, name: str, value: object, wanted: str) -> None:
-    if not right:
-        raise AssayError(f"the setting '{name}' cannot be '{value}'; give {wanted}")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-
-
-def _is_length(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < inf
+def _numbers(elements: Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if elements is None else tuple(elements)
 
 
 def _chosen_suite(name: str, benchmarks: Sequence[str], settings: Settings) -> Suite:
-    """The suite or some benchmarks of it, with what the user wants to have different for all of them."""
-    wanted: dict[str, object] = {}
+    """The suite or some benchmarks of it, with the settings that the user changes for all benchmarks."""
+    changes: dict[str, object] = {}
     if settings.seeds is not None:
-        wanted["seeds"] = int(settings.seeds)
+        changes["seeds"] = int(settings.seeds)
     if settings.until_error is not None:
-        wanted["until_error"] = float(settings.until_error)
-    return choose_suite(name, tuple(benchmarks)).adjusted(**wanted)
+        changes["until_error"] = float(settings.until_error)
+    return choose_suite(name, tuple(benchmarks)).adjusted(**changes)
 
 
 def _prepare(runner: Runner, suite: Suite, settings: Settings, data: DataSource) -> Plan:
@@ -205,13 +232,9 @@ def _prepare(runner: Runner, suite: Suite, settings: Settings, data: DataSource)
 
 @contextmanager
 def _session(model: Model, output: str | Path | None, settings: Settings) -> Iterator[Runner]:
-    """A store, an executor and a runner that belong together; without an output folder they vanish afterwards."""
+    """Open store, executor and runner for a model; without an output folder the results are deleted afterwards."""
     workers = settings.workers if settings.workers is not None else (os.cpu_count() or 1)
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
         store = Store.create(Path(scratch if output is None else output), model.folder)
         with open_executor(model, store, workers) as executor:
-            yield Runner(model, store, executor, settings.timeout, progress=settings.progress)
-
-
-def _kept(output: str | Path | None, runner: Runner) -> Path | None:
-    return runner.store.folder if output is not None else None
+            yield Runner(model, store, executor, CostModel.of_model(model, settings.timeout), settings.progress)

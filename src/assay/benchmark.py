@@ -224,7 +224,7 @@ class Benchmark:
     """True where the score of a model with constant energy and no forces is worth knowing."""
 
     def cases(self, scope: Scope) -> Iterable[Case]:
-        """The cases for this model. Needs no calculator; a model that was never reached is not asked for any."""
+        """The cases for this model. Needs no calculator. Not called for a model that could not be reached."""
         raise AssayError(f"benchmark '{self.name}' makes no cases; give it a method 'cases'")
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:

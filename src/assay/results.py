@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.benchmark import NULL, Benchmark, Case, MetricValue, Observation, Verdict, observe_case
+from assay.benchmarks.registry import registered_benchmarks
 from assay.errors import Cause
 from assay.outcome import ERROR, FAILED, OK, Outcome
 from assay.score import combine, mean_score
@@ -90,23 +91,35 @@ class ModelResult:
 
 def read_results(store: Store, suite: Suite) -> ModelResult:
     """Results of one model for the benchmarks of a suite that have cases in the store."""
-    outcomes = store.outcomes()
-    description = store.read_model()
-    warnings = list(store.warnings)
+    outcomes, description, stored = store.outcomes(), store.read_model(), store.benchmarks()
+    benchmarks = suite.build()
+    warnings = [*store.warnings, *_unknown(stored)]
     results = []
-    for benchmark in suite.build():
-        if benchmark.name not in store.benchmarks():
+    for benchmark in benchmarks:
+        if benchmark.name not in stored:
             continue
         stamp, rows = store.read_cases(benchmark.name)
         if stamp != (benchmark.version, description.get("fingerprint", stamp.fingerprint)):
-            warnings.append(f"results of {benchmark.name} are of another version of it or of the model: run it again")
+            warnings.append(
+                f"the results of {benchmark.name} belong to another version of it or of the model; run it again"
+            )
             continue
         results.append(_result(_as_run(benchmark, store.read_settings(benchmark.name)), rows, outcomes))
     return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(warnings))
 
 
+def _unknown(stored: Sequence[str]) -> list[str]:
+    """A warning for each benchmark of the store that is not installed here."""
+    known = registered_benchmarks()
+    return [
+        f"the results of '{name}' are left out, because this benchmark is not installed; give its file with -b"
+        for name in stored
+        if name not in known
+    ]
+
+
 def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:
-    """The benchmark with the settings of the run, whatever suite is asked for now: they belong to the outcomes."""
+    """The benchmark with the settings of the run, whatever suite is chosen now: they belong to the outcomes."""
     return replace(benchmark, **{name: v for name, v in settings.items() if name in benchmark.__dataclass_fields__})
 
 

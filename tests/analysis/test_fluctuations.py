@@ -9,7 +9,7 @@ from assay.analysis.blocks import Average
 from assay.analysis.fluctuations import (
     LEAST_RATIO,
     drift_with_memory,
-    energy_exchange,
+    energy_fluctuations,
     harmonic_spread,
     independent_amplitudes,
     pooled,
@@ -70,11 +70,11 @@ def test_the_start_of_a_run_is_dropped_only_where_that_is_allowed() -> None:
 
 def test_energy_that_turns_into_motion_is_conserved() -> None:
     phase = np.linspace(0.0, 60.0, 5000)
-    kinetic, lost = energy_exchange(np.cos(phase) ** 2, np.sin(phase) ** 2)
+    kinetic, lost = energy_fluctuations(np.cos(phase) ** 2, np.sin(phase) ** 2)
     assert kinetic == pytest.approx(0.354, abs=0.01)
     assert lost < 1e-9
-    assert energy_exchange(np.zeros(5000), np.sin(phase) ** 2)[1] == pytest.approx(1.0)
-    assert energy_exchange(np.zeros(9), np.ones(9)) == (0.0, 1.0)
+    assert energy_fluctuations(np.zeros(5000), np.sin(phase) ** 2)[1] == pytest.approx(1.0)
+    assert energy_fluctuations(np.zeros(9), np.ones(9)) == (0.0, 1.0)
 
 
 def test_a_slow_wave_is_not_a_significant_slope() -> None:

@@ -6,7 +6,7 @@ When a check learns to see one, its test says so, and the potential moves to ano
 import numpy as np
 from copper_gold import PairTerm, caught_by
 
-from assay.sound import Floats
+from assay.sabotage.sound import Floats
 
 
 @caught_by("energy_smooth")

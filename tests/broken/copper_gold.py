@@ -1,13 +1,13 @@
-"""What the broken potentials here share: the sound potential for Cu and Au, and a mark of who must see the bug.
+"""The common parts of the broken potentials in this folder, and the decorator that names the checks that must fail.
 
-They are other bugs than those of `assay.sabotage`, which the checks were written against.
+Their bugs are others than those of `assay.sabotage`, for which the checks were written.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from assay.sound import Floats, Indices, Pairs, SoundPotential, Values
+from assay.sabotage.sound import Floats, Indices, Pairs, SoundPotential, Values
 
 
 class CopperGold(SoundPotential):
@@ -18,7 +18,7 @@ class CopperGold(SoundPotential):
 
 
 def caught_by(*checks: str) -> Callable[[type], type]:
-    """Mark a potential with the checks that must fail."""
+    """Name the checks that a potential must fail."""
 
     def mark(broken: type) -> type:
         broken.caught_by = checks  # type: ignore[attr-defined]
@@ -35,7 +35,7 @@ class PairTerm(CopperGold):
         return 0.0 * distance, 0.0 * distance
 
     def weights(self, first: Indices, second: Indices) -> Floats:
-        """How much each pair gets of the term, by the species of its atoms."""
+        """The factor of the term for each pair, by the species of its atoms."""
         return np.ones(len(first))
 
     def bonds(self, numbers: Indices, pairs: Pairs) -> tuple[float, Floats]:
@@ -45,11 +45,6 @@ class PairTerm(CopperGold):
         weight = self.weights(numbers[pairs.first], numbers[pairs.second])
         height, slope = self.term(distance)
         return energy + float((weight * height).sum()), gradient + (weight * slope / distance)[:, None] * pairs.vector
-
-
-def chosen(pairs: Pairs, keep: np.ndarray) -> Pairs:
-    """Only some of the pairs."""
-    return Pairs(pairs.first[keep], pairs.second[keep], pairs.vector[keep])
 
 
 def scaled(values: Values, factor: float) -> Values:

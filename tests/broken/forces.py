@@ -4,7 +4,7 @@ import numpy as np
 from ase import Atoms
 from copper_gold import CopperGold, caught_by
 
-from assay.sound import Values, scatter
+from assay.sabotage.sound import Values, scatter
 
 
 @caught_by("forces_match_energy", "net_force_zero")

@@ -16,7 +16,7 @@ from typing import NoReturn
 from ase import Atoms
 from ase.calculators.calculator import Calculator
 
-from assay.sound import SoundPotential, Values
+from assay.sabotage.sound import SoundPotential, Values
 from assay.structure import Floats, Structure
 
 Fault = Callable[[Atoms], float | None]

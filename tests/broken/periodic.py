@@ -2,9 +2,9 @@
 
 import numpy as np
 from ase import Atoms
-from copper_gold import CopperGold, caught_by, chosen, scaled
+from copper_gold import CopperGold, caught_by, scaled
 
-from assay.sound import Pairs, Values
+from assay.sabotage.sound import Pairs, Values
 
 
 def _images(atoms: Atoms, pairs: Pairs) -> np.ndarray:
@@ -31,7 +31,7 @@ class NextImagesOnly(CopperGold):
 
     def pairs(self, atoms: Atoms) -> Pairs:
         found = super().pairs(atoms)
-        return chosen(found, (np.abs(_images(atoms, found)) <= 1).all(axis=1)) if atoms.pbc.any() else found
+        return found.where((np.abs(_images(atoms, found)) <= 1).all(axis=1)) if atoms.pbc.any() else found
 
 
 @caught_by("translation_invariance")
@@ -40,7 +40,7 @@ class NextImagesOnlyAlongZ(CopperGold):
 
     def pairs(self, atoms: Atoms) -> Pairs:
         found = super().pairs(atoms)
-        return chosen(found, np.abs(_images(atoms, found)[:, 2]) <= 1) if atoms.pbc.any() else found
+        return found.where(np.abs(_images(atoms, found)[:, 2]) <= 1) if atoms.pbc.any() else found
 
 
 @caught_by("translation_invariance")

@@ -4,7 +4,7 @@ import numpy as np
 from ase import Atoms
 from copper_gold import CopperGold, PairTerm, caught_by
 
-from assay.sound import Floats, Indices, Pairs, Values, neighbour_pairs
+from assay.sabotage.sound import Floats, Indices, Pairs, Values, neighbour_pairs
 
 
 @caught_by("energy_smooth")

@@ -1,4 +1,7 @@
-"""Results that depend on the clock, the process or what was computed before, and memory that grows."""
+"""Results that depend on the clock, the process or earlier calls, and memory that grows.
+
+Noise comes from `assay.sabotage`, so that `conftest.py` can seed it.
+"""
 
 import ctypes
 import os
@@ -8,13 +11,14 @@ from typing import ClassVar
 
 import numpy as np
 from ase import Atoms
-from copper_gold import CopperGold, caught_by, chosen
+from copper_gold import CopperGold, caught_by
 
-from assay.sound import Floats, Pairs, Values
+from assay.sabotage.broken import state as packaged
+from assay.sabotage.sound import Floats, Pairs, Values
 
 
 class _Counts(CopperGold):
-    """Knows how often it was asked; `shift` is added to the energy (eV)."""
+    """Counts its calls; `shift` is added to the energy (eV)."""
 
     calls = 0
 
@@ -74,7 +78,7 @@ class NoisyForces(CopperGold):
 
     def evaluate(self, atoms: Atoms) -> Values:
         values = super().evaluate(atoms)
-        noise = np.random.default_rng().normal(size=values.forces.shape)
+        noise = packaged.noise_generator().normal(size=values.forces.shape)
         return values._replace(forces=values.forces + 1e-6 * noise)
 
 
@@ -85,7 +89,7 @@ class NoiseForGoldCrystals(CopperGold):
     def evaluate(self, atoms: Atoms) -> Values:
         values = super().evaluate(atoms)
         if atoms.pbc.all() and set(atoms.symbols) == {"Au"}:
-            values = values._replace(energy=values.energy + 1e-6 * np.random.default_rng().normal())
+            values = values._replace(energy=values.energy + 1e-6 * packaged.noise_generator().normal())
         return values
 
 
@@ -110,7 +114,7 @@ class NeighboursOfTheFirstStructure(CopperGold):
         key = (atoms.numbers.tobytes(), atoms.pbc.tobytes())
         if key not in known:
             found = super().pairs(atoms)
-            found = chosen(found, np.linalg.norm(found.vector, axis=1) < 4.2)
+            found = found.where(np.linalg.norm(found.vector, axis=1) < 4.2)
             shifts = found.vector - (atoms.positions[found.second] - atoms.positions[found.first])
             known[key] = (found, np.rint(np.linalg.solve(edges.T, shifts.T).T))
         found, images = known[key]

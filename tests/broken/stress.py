@@ -6,7 +6,7 @@ import numpy as np
 from ase import Atoms
 from copper_gold import CopperGold, caught_by
 
-from assay.sound import Floats
+from assay.sabotage.sound import Floats
 
 
 class _Stress(CopperGold):

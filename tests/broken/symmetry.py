@@ -1,11 +1,11 @@
-"""Energies that depend on what nature does not look at: place, direction, hand, order."""
+"""Energies that change with position, orientation, handedness or order of the atoms."""
 
 import numpy as np
 from ase import Atoms
-from copper_gold import CopperGold, caught_by, chosen
+from copper_gold import CopperGold, caught_by
 
 from assay.sabotage import NotInversionSymmetric
-from assay.sound import Floats, Indices, Pairs, SoundPotential, Values
+from assay.sabotage.sound import Floats, Indices, Pairs, SoundPotential, Values
 
 
 @caught_by("inversion_symmetry")
@@ -23,7 +23,7 @@ class CubicCutoff(CopperGold):
 
     def pairs(self, atoms: Atoms) -> Pairs:
         found = super().pairs(atoms)
-        return chosen(found, (np.abs(found.vector) < 4.0).all(axis=1))
+        return found.where((np.abs(found.vector) < 4.0).all(axis=1))
 
 
 @caught_by("translation_invariance", "inversion_symmetry")
@@ -58,7 +58,7 @@ class SingleCoordinates(CopperGold):
 
 @caught_by("translation_invariance", "net_force_zero")
 class HarmonicTrap(CopperGold):
-    """Every atom is tied to the origin by a spring of 1e-4 eV/Å²."""
+    """Every atom is bound to the origin by a spring of 1e-4 eV/Å²."""
 
     def evaluate(self, atoms: Atoms) -> Values:
         values = super().evaluate(atoms)
@@ -68,7 +68,7 @@ class HarmonicTrap(CopperGold):
 
 @caught_by("permutation_symmetry")
 class FirstTwoTied(CopperGold):
-    """The first two atoms of the list are tied by a spring of 2e-6 eV/Å², left over from a test."""
+    """The first two atoms of the list are bound by a spring of 2e-6 eV/Å², which was left in the code after a test."""
 
     def evaluate(self, atoms: Atoms) -> Values:
         values = super().evaluate(atoms)
@@ -81,7 +81,7 @@ class FirstTwoTied(CopperGold):
 
 @caught_by("permutation_symmetry")
 class OrderOfUnlikeAtoms(CopperGold):
-    """Cu-Au is bound otherwise than Au-Cu, by which of the two stands first in the list."""
+    """Cu-Au and Au-Cu pairs bind differently, by the order of the two atoms in the list."""
 
     def bonds(self, numbers: Indices, pairs: Pairs) -> tuple[float, Floats]:
         energy, gradient = super().bonds(numbers, pairs)
@@ -92,8 +92,8 @@ class OrderOfUnlikeAtoms(CopperGold):
 
 @caught_by("permutation_symmetry")
 class BufferOfPairs(CopperGold):
-    """A buffer holds 40 pairs; more are dropped without a word."""
+    """A buffer holds 40 pairs; further pairs are dropped without a warning."""
 
     def pairs(self, atoms: Atoms) -> Pairs:
         found = super().pairs(atoms)
-        return chosen(found, np.arange(len(found.first)) < 40)
+        return found.where(np.arange(len(found.first)) < 40)

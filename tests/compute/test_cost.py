@@ -1,73 +1,39 @@
-"""How long an evaluation takes is measured on structures of the plan's own sizes, cheaply, and never made up."""
+"""Expected times, deadlines and sizes of bundles follow from the measured times of one evaluation."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import pairwise
-from pathlib import Path
-
-import numpy as np
 import pytest
-from ase import Atoms
-from hypothesis import given
-from hypothesis import strategies as st
 
-from assay.compute import cost as pace
-from assay.compute.cost import CAUTION, LONGEST, STEEPEST, Curve, Pace, measure_pace, pace_job, steady
-from assay.compute.executors.local import open_executor
-from assay.compute.probes.timing import run as ask_pace
-from assay.compute.runner import Runner
-from assay.configurations import cluster, crystal
-from assay.jobs import Dynamics, Job, Probe, SinglePoints
-from assay.outcome import OK
-from assay.store import Store
-from assay.structure import Floats, Structure
-from toys import Toy, engine_of, model_of
+from assay.compute.bundling import make_bundle
+from assay.compute.cost import (
+    BUNDLE_SECONDS,
+    BUNDLES,
+    DEADLINE_FACTOR,
+    LONGEST_BUNDLE,
+    STEEPEST,
+    UNCONVERGED_FACTOR,
+    UNMEASURED,
+    CostModel,
+    TimingCurve,
+    Timings,
+    time_limit,
+)
+from assay.configurations import cluster
+from assay.jobs import Band, Dynamics, Job, Probe, Relaxation, SinglePoints
+from timed import gas
+from toys import model_of
 
-POWERS = Curve(((10, 0.01), (100, 0.1), (1000, 10.0)))
-
-
-class Sleepy(Toy):
-    """Takes a time for each atom, and writes down how many atoms it was asked for."""
-
-    def __init__(self, each: float = 2e-4, asked: list[int] | None = None) -> None:
-        super().__init__()
-        self.each, self.asked = each, [] if asked is None else asked
-
-    def answer(self, atoms: Atoms) -> dict[str, object]:
-        """Nothing, after a while."""
-        self.asked.append(len(atoms))
-        time.sleep(self.each * len(atoms))
-        return super().answer(atoms)
+START = cluster((29,))
+POWERS = TimingCurve(((10, 0.01), (100, 0.1), (1000, 10.0)))
 
 
-class SleepyBatch:
-    """Takes no longer for many structures than for one."""
-
-    def evaluate(self, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
-        """Nothing, after a while."""
-        time.sleep(2e-4 * len(structures[0]))
-        return [(0.0, np.zeros((len(s), 3))) for s in structures]
+def cost_of(seconds: float, batched: float | None = None) -> CostModel:
+    """A cost model whose evaluations all take the same time (s), alone and in a batch."""
+    return CostModel(batched is not None, timeout=60.0, timings=Timings.of_small_structures(seconds, batched))
 
 
-@contextmanager
-def runner(folder: Path, build: Callable[[], object], **parts: object) -> Iterator[Runner]:
-    model = model_of(build, **parts)
-    store = Store.create(folder, "toy")
-    with open_executor(model, store, 0) as executor:
-        yield Runner(model, store, executor, pace=steady(1e-3))
-
-
-def gas(atoms: int, side: float = 0.0) -> Structure:
-    """So many atoms, in a box if it has a side (Å)."""
-    positions = np.random.default_rng(atoms).uniform(0.0, 20.0, (atoms, 3))
-    return Structure.build([29] * atoms, positions, np.eye(3) * side, "TTT" if side else "FFF")
-
-
-def runs(*sizes: int) -> list[Job]:
-    return [Dynamics(gas(n), steps=100) for n in sizes]
+def points(count: int) -> SinglePoints:
+    return SinglePoints((START,) * count)
 
 
 @pytest.mark.parametrize(
@@ -83,115 +49,121 @@ def test_below_the_smallest_size_nothing_is_quicker() -> None:
 
 def test_beyond_the_largest_size_time_grows_as_it_did() -> None:
     assert POWERS.at(2000) == pytest.approx(40.0)  # as the square
-    assert Curve(((10, 0.01), (100, 0.01))).at(1000) == pytest.approx(0.1), "at least with the number of atoms"
-    assert Curve(((10, 1e-6), (20, 1.0))).at(40) == pytest.approx(2.0**STEEPEST), "at most as its cube"
-    assert Curve(((10, 0.01),)).at(100) == pytest.approx(0.1)
-    assert Curve(((10, 0.01),)).at(100, least=2.0) == pytest.approx(1.0)
-
-
-@given(st.lists(st.integers(1, 5000), min_size=1, unique=True))
-def test_measured_sizes_are_few_and_include_the_smallest_and_the_largest(sizes: list[int]) -> None:
-    chosen = pace._spread(sorted(sizes))
-    assert set(chosen) <= set(sizes)
-    assert chosen[-1] == max(sizes)
-    assert chosen[0] == min(sizes) or len(chosen) == 1
-    assert len(chosen) <= 2 + np.log(5000) / np.log(2.5)
-    assert all(b >= 1.5 * a for a, b in pairwise(chosen))
+    assert TimingCurve(((10, 0.01), (100, 0.01))).at(1000) == pytest.approx(0.1), "at least with the number of atoms"
+    assert TimingCurve(((10, 1e-6), (20, 1.0))).at(40) == pytest.approx(2.0**STEEPEST), "at most as its cube"
+    assert TimingCurve(((10, 0.01),)).at(100) == pytest.approx(0.1)
+    assert TimingCurve(((10, 0.01),)).at(100, least_power=2.0) == pytest.approx(1.0)
 
 
 def test_the_time_of_a_mixture_is_the_mean_and_free_and_periodic_go_apart() -> None:
-    known = Pace({False: Curve(((10, 0.1), (20, 0.2))), True: Curve(((10, 1.0),))})
-    assert known.seconds([gas(10), gas(20)]) == pytest.approx(0.15)
-    assert known.seconds([gas(10), gas(10, 30.0)]) == pytest.approx(0.55)
-    assert known.seconds([]) == 0.1
-    assert known.measured([gas(20), gas(10, 30.0)])
-    assert not known.measured([gas(20), gas(20, 30.0)])
+    timings = Timings({False: TimingCurve(((10, 0.1), (20, 0.2))), True: TimingCurve(((10, 1.0),))})
+    assert timings.seconds([gas(10), gas(20)]) == pytest.approx(0.15)
+    assert timings.seconds([gas(10), gas(10, 30.0)]) == pytest.approx(0.55)
+    assert timings.seconds([]) == 0.1
+    assert timings.covers([gas(20), gas(10, 30.0)])
+    assert not timings.covers([gas(20), gas(20, 30.0)])
 
 
-def test_only_jobs_that_share_batches_have_the_pace_of_batches() -> None:
-    known = steady(0.1, together=0.01)
-    assert known.seconds([gas(5)]) == 0.1
-    assert known.seconds([gas(5)], together=True) == 0.01
-    assert steady(0.1).seconds([gas(5)], together=True) == 0.1
+def test_only_jobs_that_share_batches_have_the_time_of_batches() -> None:
+    timings = Timings.of_small_structures(0.1, batched=0.01)
+    assert timings.seconds([gas(5)]) == 0.1
+    assert timings.seconds([gas(5)], batched=True) == 0.01
+    assert Timings.of_small_structures(0.1).seconds([gas(5)], batched=True) == 0.1
+    cost = cost_of(0.1, batched=0.01)
+    assert cost.seconds(points(10)) == pytest.approx(0.1)
+    assert cost.seconds(SinglePoints((START,) * 10, alone=True)) == pytest.approx(1.0)
+    assert cost.longest(points(10)) == pytest.approx(1.0), "a batch that fails is computed one by one"
 
 
-def test_the_pace_of_a_model_is_found(tmp_path: Path) -> None:
-    jobs = [*runs(5, 20, 80), SinglePoints((gas(10, 30.0),))]
-    with runner(tmp_path, Sleepy) as machine:
-        found = measure_pace(machine, jobs)
-    assert [n for n, _ in found.alone[False].points] == [5, 20, 80]
-    assert [n for n, _ in found.alone[True].points] == [10]
-    assert found.together is None
-    for size in (5, 20, 40, 80):
-        assert 2e-4 * size <= found.seconds([gas(size)]) <= 2e-4 * size + 4e-3  # a busy machine adds to it
+def test_a_cost_model_has_batches_where_the_model_has_them() -> None:
+    without, having = model_of(object), model_of(object, build_batch=object)
+    assert [CostModel.of_model(model).has_batches for model in (without, having)] == [False, True]
+    assert CostModel.of_model(without, 7.0) == CostModel(False, 7.0, 0.0, UNMEASURED)
 
 
-def test_batches_are_timed_where_there_are_any() -> None:
-    values = ask_pace(engine_of(Sleepy, build_batch=SleepyBatch), pace_job(gas(20)))
-    assert values["together"] == 25  # 512 atoms
-    assert 4e-3 / 25 <= values["seconds_together"] < 0.5 * values["seconds"]  # type: ignore[operator]
-    alone = ask_pace(engine_of(Sleepy), pace_job(gas(20)))
-    assert (alone["together"], alone["seconds_together"]) == (1, alone["seconds"])
+def test_what_the_survey_finds_replaces_what_was_assumed() -> None:
+    cost = CostModel(has_batches=True)
+    cost.record_small_structures(0.5, 0.1)
+    assert (cost.seconds(points(4)), cost.longest(points(4))) == (pytest.approx(0.4), pytest.approx(2.0))
+    measured = Timings({False: TimingCurve(((6, 1.0),))})
+    cost.record_timings(measured)
+    assert cost.timings == measured
+    before = cost.deadline([points(1)])
+    cost.record_load_time(10.0)
+    assert cost.deadline([points(1)]) == pytest.approx(before + 30.0)
 
 
-def test_a_batch_that_fails_leaves_the_pace_of_the_calculator() -> None:
-    class Broken:
-        def evaluate(self, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
-            raise RuntimeError("no batches today")
-
-    values = ask_pace(engine_of(Sleepy, build_batch=Broken), pace_job(gas(4)))
-    assert (values["together"], values["seconds_together"]) == (1, values["seconds"])
-
-
-def test_what_would_take_long_is_never_measured(tmp_path: Path) -> None:
-    asked: list[int] = []
-    with runner(tmp_path, lambda: Sleepy(2e-3, asked)) as machine:
-        found = measure_pace(machine, runs(4, 40, 4000))
-    assert set(asked) == {4, 40}, "4000 atoms are expected to take a thousand times as long as 40"
-    assert found.alone[False].largest == 40
-    assert not found.measured([gas(4000)])
-    assert found.seconds([gas(4000)]) == pytest.approx(8.0, rel=0.3)
-    assert 2.0 * found.alone[False].at(4000, CAUTION) > LONGEST
+def test_time_is_estimated_from_what_is_usual_and_allowed_for_what_is_possible() -> None:
+    relaxation = Relaxation(START, steps=1000)
+    band = Band(relaxation.structure, relaxation.structure, images=9, steps=500)
+    cost = cost_of(0.01)
+    assert cost.seconds(relaxation) == pytest.approx(0.01 * 60)
+    assert cost.seconds(band) == pytest.approx(0.01 * 9 * 60)
+    for job in (relaxation, band):
+        assert cost.longest(job) == pytest.approx(0.01 * job.force_calls)
+        assert make_bundle([("key", job)], cost).deadline >= DEADLINE_FACTOR * 0.01 * job.force_calls
 
 
-def test_jobs_that_keep_to_a_time_need_no_measurement(tmp_path: Path) -> None:
-    asked: list[int] = []
-    jobs: list[Job] = [Probe("scaling", (gas(3), gas(300)), {"seconds": 5.0, "repeats": 3}), *runs(10)]
-    with runner(tmp_path, lambda: Sleepy(1e-4, asked)) as machine:
-        measure_pace(machine, jobs)
-    assert set(asked) == {10}
+def test_a_deadline_is_the_timeout_and_a_multiple_of_the_longest_time() -> None:
+    cost = cost_of(1.0)
+    assert cost.deadline([points(1)]) == pytest.approx(60.0 + UNCONVERGED_FACTOR)
+    assert cost.deadline([points(100)]) == pytest.approx(60.0 + 100.0 * DEADLINE_FACTOR + 2.0 * 60.0)
+    assert cost.deadline([points(60), points(40)]) == pytest.approx(cost.deadline([points(100)]))
+    assert cost.deadline([]) == 60.0
+    assert cost.contact_deadline == 240.0
 
 
-def test_nothing_is_measured_twice(tmp_path: Path) -> None:
-    asked: list[int] = []
-    found = []
-    for sizes in ((4, 40), (4, 40), (4, 12, 40)):
-        with runner(tmp_path, lambda: Sleepy(1e-4, asked)) as machine:
-            found.append(measure_pace(machine, runs(*sizes)))
-        asked.append(0)
-    assert found[0] == found[1]
-    calls = " ".join(map(str, asked)).split(" 0")
-    assert (calls[1].split(), set(calls[2].split())) == ([], {"12"})
+def test_a_probe_that_watches_the_clock_costs_no_more_than_it_allows_itself() -> None:
+    cost = cost_of(0.01)
+    assert cost.seconds(Probe("memory", (START,), {"seconds": 3.0}, force_calls=1000)) == pytest.approx(3.0)
+    assert cost.seconds(Probe("memory", (START,), {"seconds": 3.0}, force_calls=10)) == pytest.approx(0.1)
+    assert cost.seconds(Probe("repeats", (START,), force_calls=1000)) == pytest.approx(10.0)
+    assert [time_limit(job) for job in (Probe("memory", settings={"seconds": 3}), points(1))] == [3.0, None]
 
 
-def test_sizes_that_the_model_refuses_are_passed_over(tmp_path: Path) -> None:
-    class Picky(Sleepy):
-        def answer(self, atoms: Atoms) -> dict[str, object]:
-            if len(atoms) in {4, 40}:
-                raise ValueError("not this one")
-            return super().answer(atoms)
-
-    with runner(tmp_path, Picky) as machine:
-        assert [n for n, _ in measure_pace(machine, runs(4, 12, 40)).alone[False].points] == [12]
-        assert measure_pace(machine, runs(4, 40)) == machine.pace, "when all are refused the survey's pace stays"
-        assert measure_pace(machine, []) == machine.pace
+def test_simulations_of_large_systems_cost_more_than_those_of_small_ones() -> None:
+    cost = CostModel(timings=Timings({False: TimingCurve(((10, 0.01), (100, 0.1)))}))
+    jobs = [Dynamics(START.repeated((n, 1, 1)), steps=999) for n in (1, 10, 100)]
+    assert [cost.seconds(job) for job in jobs] == pytest.approx([10.0, 60.0, 600.0])
 
 
-def test_the_structure_with_most_work_stands_for_its_size(tmp_path: Path) -> None:
-    start, other = cluster((29,)), cluster((79,))
-    jobs: list[Job] = [SinglePoints((other,)), Dynamics(start, steps=50), SinglePoints((crystal((79,)),))]
-    with runner(tmp_path, Sleepy) as machine:
-        measure_pace(machine, jobs)
-        known = machine.known
-        assert known[machine.key(pace_job(start))].status == OK
-        assert machine.key(pace_job(other)) not in known
+def test_work_shorter_than_loading_the_model_is_one_bundle() -> None:
+    cost = cost_of(1.0)
+    cost.record_load_time(20.0)
+    assert cost.bundle_seconds([points(15)]) == 15.0
+    assert cost.bundle_seconds([points(1)]) == BUNDLE_SECONDS
+
+
+def test_much_work_is_cut_into_bundles_that_are_not_long() -> None:
+    cost = cost_of(1.0)
+    assert cost.bundle_seconds([points(100)]) == BUNDLE_SECONDS, "a model that is loaded at once"
+    cost.record_load_time(20.0)
+    assert cost.bundle_seconds([points(160)]) == 160 / BUNDLES
+    assert cost.bundle_seconds([points(16000)]) == 20.0, "what it takes to load the model"
+    cost.record_load_time(1000.0)
+    assert cost.bundle_seconds([points(16000)]) == LONGEST_BUNDLE
+
+
+def test_the_clock_runs_as_long_as_the_busiest_worker() -> None:
+    cost = cost_of(0.1)
+
+    def clock(*steps: int) -> float:
+        jobs: list[Job] = [Dynamics(START, steps=n - 1, seed=i) for i, n in enumerate(steps)]
+        return cost.clock_seconds([make_bundle([(str(i), job)], cost) for i, job in enumerate(jobs)], workers=2)
+
+    assert clock(1000, 1000) == pytest.approx(100.0)
+    assert clock(1000, 1000, 1000) == pytest.approx(200.0)
+    assert clock(3000, 100, 100, 100) == pytest.approx(300.0), "one run is not shared"
+    assert clock() == 0.0
+
+
+def test_the_cost_of_a_benchmark_says_what_is_extrapolated() -> None:
+    cost = CostModel(timings=Timings({False: TimingCurve(((10, 0.01), (20, 0.1)))}))
+    small, large = SinglePoints((gas(10),)), SinglePoints((gas(40),) * 3)
+    row = cost.benchmark_cost(7, [small, large])
+    assert (row.cases, row.jobs, row.force_calls, row.extrapolated) == (7, 2, 4, True)
+    assert row.seconds == pytest.approx(cost.seconds(small) + cost.seconds(large))
+    assert cost.benchmark_cost(1, [small]).extrapolated is False
+    limited = Probe("scaling", (gas(400),), {"seconds": 5.0})
+    assert cost.benchmark_cost(1, [limited]).extrapolated is False, "it stops by itself"
+    assert cost.benchmark_cost(2, []).seconds == 0.0

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from assay.benchmarks.bases.derivative import STEPS
 from assay.benchmarks.verification.deterministic import Deterministic
 from assay.benchmarks.verification.forces_conservative import ForcesConservative
 from assay.benchmarks.verification.forces_match_energy import ForcesMatchEnergy
 from assay.benchmarks.verification.net_force_zero import NetForceZero
-from assay.cli.costs import duration, print_costs
-from assay.compute.cost import Curve, Pace
-from assay.compute.executors.local import open_executor
+from assay.compute.cost import CostModel
+from assay.compute.executors import open_executor
 from assay.compute.plan import Plan, make_plan, write_plan
 from assay.compute.runner import Runner
 from assay.compute.surveying import make_survey
-from assay.configurations import cluster
-from assay.jobs import Dynamics, SinglePoints
+from assay.jobs import SinglePoints
 from assay.models.loading import load_model
 from assay.outcome import ERROR, Outcome
 from assay.store import Store
@@ -35,7 +31,7 @@ def runner(tmp_path: Path) -> Iterator[Runner]:
     load_suite("smoke").build()  # gives the checks their names
     store = Store.create(tmp_path, model.folder)
     with open_executor(model, store, 0) as executor:
-        yield Runner(model, store, executor)
+        yield Runner(model, store, executor, CostModel.of_model(model))
 
 
 @pytest.fixture
@@ -60,7 +56,7 @@ def test_the_cost_is_known_before_the_run(runner: Runner, survey: Survey) -> Non
     plan = make_plan([ForcesMatchEnergy()], survey, runner)
     cluster, crystal = (1 + len(STEPS) * 2 * 3 * atoms for atoms in (6, 4))  # both ways along every coordinate
     assert plan.force_calls == cluster + 3 * crystal  # bulk, slab and wire
-    assert plan.seconds == pytest.approx(sum(runner.seconds(job) for job in plan.jobs.values()))
+    assert plan.seconds == pytest.approx(sum(runner.cost.seconds(job) for job in plan.jobs.values()))
     assert plan.seconds_per_call == pytest.approx(plan.seconds / plan.force_calls)
     assert plan.clock_seconds == pytest.approx(plan.seconds), "one process does one job after another"
 
@@ -77,20 +73,13 @@ def test_costs_by_benchmark_add_up_and_shared_jobs_count_once(runner: Runner, su
     assert not any(cost.extrapolated for cost in plan.costs.values())
 
 
-def test_the_pace_is_measured_once_on_structures_of_the_plan(runner: Runner, survey: Survey) -> None:
+def test_times_are_measured_once_on_structures_of_the_plan(runner: Runner, survey: Survey) -> None:
     plan = make_plan([ForcesMatchEnergy()], survey, runner)
-    assert {periodic: [n for n, _ in c.points] for periodic, c in plan.pace.alone.items()} == {False: [6], True: [4]}
+    assert {periodic: [n for n, _ in c.points] for periodic, c in plan.timings.alone.items()} == {False: [6], True: [4]}
     known = len(runner.known)
     again = make_plan([ForcesMatchEnergy()], survey, runner)
-    assert again.pace == plan.pace
+    assert again.timings == plan.timings
     assert len(runner.known) == known, "what the store has is not measured again"
-
-
-def test_simulations_of_large_systems_cost_more_than_those_of_small_ones(runner: Runner, survey: Survey) -> None:
-    runner.pace = Pace({False: Curve(((10, 0.01), (100, 0.1)))})
-    start = cluster((29,))
-    jobs = [Dynamics(start.repeated((n, 1, 1)), steps=999) for n in (1, 10, 100)]
-    assert [runner.seconds(job) for job in jobs] == pytest.approx([10.0, 60.0, 600.0])
 
 
 def test_nothing_is_missing_after_a_run(runner: Runner, survey: Survey) -> None:
@@ -123,13 +112,14 @@ def test_what_ended_in_error_is_run_again(runner: Runner, survey: Survey) -> Non
     complete(runner, plan)
     key = next(iter(plan.jobs))
     runner.store.append(Outcome(key, ERROR, reason="the worker died", provenance={"finished": 1e12}))
-    fresh = Runner(runner.model, Store(runner.store.folder), runner.executor)
+    fresh = Runner(runner.model, Store(runner.store.folder), runner.executor, runner.cost)
     assert make_plan([NetForceZero()], survey, fresh).missing.keys() == {key}
 
 
 def test_another_model_shares_nothing(runner: Runner, survey: Survey, tmp_path: Path) -> None:
     plan = make_plan([NetForceZero()], survey, runner)
-    other = Runner(load_model("assay.sabotage:sound_batch"), runner.store, runner.executor)
+    model = load_model("assay.sabotage:sound_batch")
+    other = Runner(model, runner.store, runner.executor, CostModel.of_model(model))
     assert not plan.jobs.keys() & make_plan([NetForceZero()], survey, other).jobs.keys()
 
 
@@ -171,33 +161,3 @@ def test_a_limited_plan_is_kept_beside_an_earlier_one(runner: Runner, survey: Su
     assert kept() == ["Cu-cluster", "Cu-TTT"]
     write_plan(limited, runner)
     assert kept() == ["Cu-cluster"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.0, "0 s"),
-        (0.0031, "3.1 ms"),
-        (0.25, "0.25 s"),
-        (42.0, "42 s"),
-        (300.0, "5 min"),
-        (7200.0, "2 h"),
-        (1e6, "278 h"),
-    ],
-)
-def test_times_are_told_in_the_unit_that_suits_them(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-def test_what_is_extrapolated_is_said(runner: Runner, survey: Survey, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = make_plan([NetForceZero()], survey, runner)
-    name, cost = next(iter(plan.costs.items()))
-    print_costs(
-        "mine", replace(plan, costs={name: replace(cost, extrapolated=True, seconds=7200.0)}), Console(width=150)
-    )
-    printed = capsys.readouterr().out
-    assert "~ 2 h" in printed
-    assert f"~ extrapolated, since systems are larger than those measured: {name}" in printed
-    assert "measured on free structures of 6 atoms" in printed
-    print_costs("mine", plan, Console(width=150))
-    assert "~" not in capsys.readouterr().out

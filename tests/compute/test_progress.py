@@ -1,4 +1,4 @@
-"""The progress of simulations is told while they run."""
+"""The progress of simulations is reported while they run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.compute import progress as looking
-from assay.compute.progress import lookout
+from assay.compute import progress
+from assay.compute.progress import THREAD, report_simulation_steps
 from assay.store.trajectory import Recorder, steps_on_disk, trajectory_path
 
 
@@ -31,25 +31,25 @@ def test_steps_are_those_of_the_last_chunk_until_the_trajectory_is_finished(tmp_
     assert steps_on_disk(path) == 0
 
 
-def test_steps_of_all_simulations_are_told_until_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "INTERVAL", 0.01)
+def test_steps_of_all_simulations_are_reported_until_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "INTERVAL", 0.01)
     written(tmp_path, "abc", 0, 100)
     written(tmp_path, "def", 0, 30)
-    told: list[int] = []
+    reported: list[int] = []
     seen = threading.Event()
 
-    def tell(steps: int) -> None:
-        told.append(steps)
+    def report(steps: int) -> None:
+        reported.append(steps)
         seen.set()
 
-    with lookout(tmp_path, ["abc", "def", "never"], tell):
+    with report_simulation_steps(tmp_path, ["abc", "def", "never"], report):
         assert seen.wait(5.0)
-    count = len(told)
-    assert set(told) == {130}
-    assert not [thread for thread in threading.enumerate() if thread.name == "assay lookout"]
-    assert len(told) == count
+    count = len(reported)
+    assert set(reported) == {130}
+    assert not [thread for thread in threading.enumerate() if thread.name == THREAD]
+    assert len(reported) == count
 
 
-def test_without_simulations_nobody_looks(tmp_path: Path) -> None:
-    with lookout(tmp_path, [], lambda steps: None):
-        assert not [thread for thread in threading.enumerate() if thread.name == "assay lookout"]
+def test_without_simulations_no_thread_is_started(tmp_path: Path) -> None:
+    with report_simulation_steps(tmp_path, [], lambda steps: None):
+        assert not [thread for thread in threading.enumerate() if thread.name == THREAD]

@@ -1,4 +1,4 @@
-"""Jobs that move: what a lost worker costs, what is expected and what is allowed, and who travels with whom."""
+"""Jobs that move: what a lost worker costs, and what is not run again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.compute.cost import steady
-from assay.compute.executors.local import open_executor
-from assay.compute.runner import IN_STEP, PATIENCE, Runner
+from assay.compute.cost import CostModel
+from assay.compute.executors import open_executor
+from assay.compute.runner import Runner
 from assay.configurations import cluster
-from assay.jobs import Band, Dynamics, Job, Probe, Relaxation, SinglePoints
+from assay.jobs import Job, Relaxation, SinglePoints
 from assay.models.loading import load_model
 from assay.outcome import ERROR, OK
 from assay.store import Store
@@ -21,11 +21,13 @@ from faulty import COPPER, GOLD, MACHINE, lines
 
 
 @contextmanager
-def runner(factory: str, folder: Path, workers: int = 1, pace: float = 1e-3) -> Iterator[Runner]:
+def runner(factory: str, folder: Path, workers: int = 1) -> Iterator[Runner]:
     model = load_model(f"{MACHINE}:{factory}")
     store = Store.create(folder, "model")
     with open_executor(model, store, workers) as executor:
-        yield Runner(model, store, executor, pace=steady(pace), timeout=60.0)
+        cost = CostModel.of_model(model, timeout=60.0)
+        cost.record_small_structures(1e-3)
+        yield Runner(model, store, executor, cost)
 
 
 def relaxations(count: int = 12, guilty: int | None = None) -> list[Job]:
@@ -79,45 +81,3 @@ def test_progress_ends_at_all_and_never_goes_beyond(tmp_path: Path, factory: str
         machine.complete([*relaxations(6), SinglePoints((cluster((COPPER,)),))], "jobs")
     assert all(done <= total for done, total in seen)
     assert seen[-1][0] == seen[-1][1] == sum(job.expected_calls for job in relaxations(6)) + 1
-
-
-def test_time_is_estimated_from_what_is_usual_and_allowed_for_what_is_possible(tmp_path: Path) -> None:
-    relaxation = Relaxation(cluster((COPPER,)), steps=1000)
-    band = Band(relaxation.structure, relaxation.structure, images=9, steps=500)
-    with runner("slow", tmp_path, workers=0, pace=0.01) as machine:
-        assert machine.seconds(relaxation) == pytest.approx(0.01 * 60)
-        assert machine.seconds(band) == pytest.approx(0.01 * 9 * 60)
-        for job in (relaxation, band):
-            bundle = machine._bundle([("key", job)])
-            assert bundle.deadline >= PATIENCE * 0.01 * job.force_calls
-
-
-def test_a_probe_that_watches_the_clock_costs_no_more_than_it_allows_itself(tmp_path: Path) -> None:
-    start = cluster((COPPER,))
-    with runner("slow", tmp_path, workers=0, pace=0.01) as machine:
-        assert machine.seconds(Probe("memory", (start,), {"seconds": 3.0}, force_calls=1000)) == pytest.approx(3.0)
-        assert machine.seconds(Probe("memory", (start,), {"seconds": 3.0}, force_calls=10)) == pytest.approx(0.1)
-        assert machine.seconds(Probe("repeats", (start,), force_calls=1000)) == pytest.approx(10.0)
-
-
-def test_the_clock_runs_as_long_as_the_busiest_worker(tmp_path: Path) -> None:
-    def simulations(*steps: int) -> dict[str, Job]:
-        jobs = [Dynamics(cluster((COPPER,)), steps=n - 1, seed=i) for i, n in enumerate(steps)]
-        return {str(i): job for i, job in enumerate(jobs)}
-
-    with runner("slow", tmp_path, workers=2, pace=0.1) as machine:
-        assert machine.clock_seconds(simulations(1000, 1000)) == pytest.approx(100.0)
-        assert machine.clock_seconds(simulations(1000, 1000, 1000)) == pytest.approx(200.0)
-        assert machine.clock_seconds(simulations(100, 3000, 100, 100)) == pytest.approx(300.0), "one run is not shared"
-        assert machine.clock_seconds({}) == 0.0
-
-
-def test_relaxations_travel_together_where_they_share_batches(tmp_path: Path) -> None:
-    jobs = relaxations(50)
-    sizes = {}
-    for factory in ("slow", "sound_with_batches"):
-        with runner(factory, tmp_path / factory, workers=0, pace=0.02) as machine:
-            sizes[factory] = [len(bundle.jobs) for bundle in machine._bundles(machine.missing(jobs), None)]
-    assert sum(sizes["slow"]) == sum(sizes["sound_with_batches"]) == 50
-    assert max(sizes["slow"]) < 5  # longer than a bundle should take, one after another
-    assert all(size >= IN_STEP for size in sizes["sound_with_batches"][:-1])

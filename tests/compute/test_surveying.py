@@ -18,7 +18,7 @@ from assay.configurations import TOUCHING, VACUUM, radius, symbol
 from assay.errors import AssayError
 from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.models.loading import load_model
-from assay.sound import SoundPotential
+from assay.sabotage.sound import SoundPotential
 from assay.store.codec import plain
 from assay.survey import (
     EVERY_SPECIES,

@@ -59,11 +59,11 @@ def test_the_python_example_runs(
 
 def test_a_kind_is_declared_as_in_the_example(tmp_path: Path, new_kinds: None) -> None:
     exec(block("python", 1), {})
-    assert KINDS["inversions"].limits.range == 3.0
+    assert KINDS["umbrellas"].limits.range == 3.0
     frame = "4\nrecord=ammonia reference_energy={0}\nN 0 0 {1}\nH 0.94 0 0\nH -0.47 0.814 0\nH -0.47 -0.814 0\n"
-    (tmp_path / "data.toml").write_text('name = "n"\nkind = "inversions"\nlevel = "x"\nenergy_unit = "kcal/mol"\n')
+    (tmp_path / "data.toml").write_text('name = "n"\nkind = "umbrellas"\nlevel = "x"\nenergy_unit = "kcal/mol"\n')
     (tmp_path / "a.xyz").write_text(frame.format(0.0, 0.38) + frame.format(5.8, 0.0))
-    assert [record.id for record in open_data([str(tmp_path)]).read("inversions")[0].records] == ["ammonia"]
+    assert [record.id for record in open_data([str(tmp_path)]).read("umbrellas")[0].records] == ["ammonia"]
 
 
 def test_every_kind_unit_file_and_name_is_on_the_page() -> None:

@@ -179,3 +179,25 @@ def test_some_benchmarks_of_a_suite_keep_its_settings() -> None:
     assert isinstance(memory, MemoryStable)
     assert memory.evaluations == 20000
     assert choose_suite("paper") == load_suite("paper")
+
+
+def test_a_category_has_settings_for_all_its_benchmarks_and_a_benchmark_its_own_before_them() -> None:
+    both = ("general.stability", "general.energy_conservation", "general.inference_scaling")
+    settings = {"general": {"seeds": 3, "most_atoms": 30}, "general.stability": {"seeds": 5}}
+    stability, conservation, scaling = Suite("mine", "", both, settings).build()
+    assert (stability.seeds, stability.most_atoms) == (5, 30)  # type: ignore[attr-defined]
+    assert (conservation.seeds, conservation.most_atoms) == (3, 30)  # type: ignore[attr-defined]
+    assert scaling.most_atoms == 30  # type: ignore[attr-defined]
+    assert not hasattr(scaling, "seeds")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"general": {"seedz": 3}}, "'seedz', which no benchmark of category 'general' has .did you mean 'seeds'"),
+        ({"generall": {"seeds": 3}}, "'generall', which is no benchmark or category .did you mean 'general'"),
+    ],
+)
+def test_wrong_settings_of_a_category_are_one_sentence(settings: dict, message: str) -> None:
+    with pytest.raises(AssayError, match=message):
+        Suite("mine", "", ("general.stability",), settings).build()

@@ -98,7 +98,7 @@ def spread(squares: Sequence[Floats], expected: float, samples: float) -> Spread
     return Spread(value, ratio, log(ratio), min(0.5 * max(relative_error, 1.0 / sqrt(samples)), UNKNOWN))
 
 
-def energy_exchange(potential: Floats, kinetic: Floats) -> tuple[float, float]:
+def energy_fluctuations(potential: Floats, kinetic: Floats) -> tuple[float, float]:
     """The fluctuation of the kinetic energy (eV), and the relative fluctuation of the total energy.
 
     The latter is divided by the larger fluctuation of kinetic and potential energy: near 0 if energy is conserved, 1 if

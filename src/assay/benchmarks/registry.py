@@ -23,11 +23,11 @@ _from_files: dict[str, type[Benchmark]] = {}
 
 def registered_benchmarks() -> dict[str, type[Benchmark]]:
     """Every benchmark by its name, `category.file`, with those that were loaded from files of the user's."""
-    return {**_installed(), **_from_files}
+    return {**installed_benchmarks(), **_from_files}
 
 
 @cache
-def _installed() -> dict[str, type[Benchmark]]:
+def installed_benchmarks() -> dict[str, type[Benchmark]]:
     """The benchmarks of this package, and those of others through `assay.benchmarks` entry points."""
     import assay.benchmarks as home
 
@@ -63,7 +63,7 @@ def load_benchmark_file(spec: str) -> str:
     place, _, class_name = spec.rpartition(":")
     path = Path(place).expanduser().resolve()
     name = f"{slug(path.stem)}.{snake_case(class_name)}"
-    if name in _installed():
+    if name in installed_benchmarks():
         raise AssayError(f"'{spec}' would be called '{name}', which exists already; rename the file or the class")
     _from_files[name] = _named(import_file(path), class_name, name)
     return name

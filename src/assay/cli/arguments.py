@@ -1,4 +1,4 @@
-"""What the commands share: a parser whose errors are one sentence, the kinds of values it takes, and exit codes."""
+"""What the commands share: a parser whose errors are one sentence, options, types of values, and exit codes."""
 
 from __future__ import annotations
 
@@ -7,33 +7,62 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from assay.errors import AssayError
 from assay.naming import did_you_mean
 
 DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
 
 EPILOG = """exit codes: 0 done, 1 a mandatory check failed, 2 wrong usage, 3 some jobs ended in error
-MODEL is a name from 'assay list models', kim:NAME, mace:FILE and its like, file.py:factory or package.module:factory"""
+MODEL is a name from 'assay list models', kim:NAME, FAMILY:FILE such as mace:FILE, file.py:factory or
+package.module:factory"""
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence with a did-you-mean."""
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a value outside of the choices in one sentence, with the closest choice."""
+        if action.choices is not None and value not in action.choices:
+            choices = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value), choices)
+            self.error(f"there is no '{value}'{hint}; choose from {', '.join(choices)}")
+
     def error(self, message: str) -> NoReturn:
-        """Print one sentence and leave with the code for wrong usage."""
-        if "invalid choice: '" in message:
-            wrong = message.split("invalid choice: '")[1].split("'")[0]
-            known = [part.strip("' )") for part in message.split("choose from ")[-1].split(",")]
-            message = f"there is no '{wrong}'{did_you_mean(wrong, known)}; choose from {', '.join(known)}"
+        """Print one sentence and leave with the exit code for wrong usage."""
         print(f"assay: {message} (see '{self.prog} --help')", file=sys.stderr)
         raise SystemExit(USAGE)
 
 
 def command(commands: argparse._SubParsersAction, name: str, text: str, function: Callable) -> Parser:
+    """Add a command that calls a function with the parsed options; returns the parser for its options."""
     parser: Parser = commands.add_parser(
         name, help=text, description=text, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.set_defaults(command=function)
     return parser
+
+
+def add_benchmarks(parser: Parser, what: str = "benchmark or category") -> None:
+    """Add the option -b, which chooses benchmarks."""
+    parser.add_argument("-b", "--benchmark", action="append", default=[], help=f"only this {what}; repeatable")
+
+
+def add_json(parser: Parser) -> None:
+    """Add the option --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
+
+
+def add_detail(parser: Parser) -> None:
+    """Add the option --detail, which needs --json."""
+    parser.add_argument(
+        "--detail", action="store_true", help="with --json: add the detail of each case, such as curves and series"
+    )
+
+
+def require_json_for_detail(options: argparse.Namespace) -> None:
+    """Raise an error when --detail is given without --json."""
+    if options.detail and not options.json:
+        raise AssayError("--detail adds to the JSON document; give --json, too")
 
 
 def positive(text: str) -> int:
@@ -46,7 +75,7 @@ def positive(text: str) -> int:
 def count(text: str) -> int:
     """A whole number, which may be 0."""
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number; 0 stays in one process")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number; 0 runs everything in one process")
     return int(text)
 
 

@@ -1,16 +1,18 @@
-"""The structures of a check as extended XYZ files, so that another program can be asked the same questions."""
+"""Writes the structures of the checks as extended XYZ files, so that another program can compute the same ones."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from assay.api import Settings, surveyed
+from assay.api import surveyed
 from assay.errors import AssayError
+from assay.settings import Settings
+from assay.structure import Structure
 from assay.survey import Survey
 
 
 def write_configurations(model: str, settings: Settings, output: Path, folder: Path) -> int:
-    """Write `config-<species>-<periodic directions>.xyz` for every cluster and crystal; returns how many."""
+    """Write `config-<species>-<periodic directions>.xyz` for every cluster and crystal; returns their number."""
     from ase.io import write
 
     try:
@@ -25,6 +27,6 @@ def write_configurations(model: str, settings: Settings, output: Path, folder: P
     return count
 
 
-def _structures(survey: Survey) -> list:
+def _structures(survey: Survey) -> list[tuple[str, Structure]]:
     crystals = [item for pattern in survey.periodic_patterns for item in survey.crystals(pattern)]
     return [*survey.clusters(), *crystals]

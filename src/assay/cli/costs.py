@@ -1,4 +1,4 @@
-"""What a dry run shows: benchmark by benchmark, the work that is left and the time that it is expected to take."""
+"""What a dry run prints: the work that is left and its expected time, benchmark by benchmark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from assay.compute.cost import Pace
+from assay.compute.cost import Timings
 from assay.compute.plan import Plan
 
 if TYPE_CHECKING:
@@ -33,22 +33,22 @@ def _row(model: str, plan: Plan) -> dict[str, Any]:
         "clock_seconds": plan.clock_seconds,
         "workers": plan.workers,
         "costs": [{"benchmark": name, **asdict(cost)} for name, cost in plan.costs.items()],
-        "pace": pace_rows(plan.pace) if plan.missing else [],
+        "pace": timing_rows(plan.timings) if plan.missing else [],
     }
 
 
-def pace_rows(pace: Pace) -> list[dict[str, Any]]:
-    """The sizes that were measured, with the seconds of an evaluation alone and in a batch."""
+def timing_rows(timings: Timings) -> list[dict[str, Any]]:
+    """The sizes that were measured, with the seconds of one evaluation alone and in a batch."""
     rows = []
-    for periodic, curve in pace.alone.items():
+    for periodic, curve in timings.alone.items():
         for place, (atoms, seconds) in enumerate(curve.points):
-            together = None if pace.together is None else pace.together[periodic].points[place][1]
-            rows.append({"periodic": periodic, "atoms": atoms, "seconds": seconds, "seconds_together": together})
+            batched = None if timings.batched is None else timings.batched[periodic].points[place][1]
+            rows.append({"periodic": periodic, "atoms": atoms, "seconds": seconds, "seconds_together": batched})
     return rows
 
 
 def print_costs(model: str, plan: Plan, console: Console) -> None:
-    """The table, the sums, and what is not measured but extrapolated."""
+    """Print a table of costs by benchmark, their sums, and which of them are extrapolated."""
     from rich.table import Table
     from rich.text import Text
 
@@ -72,19 +72,19 @@ def _lines(plan: Plan) -> list[str]:
         f"{clock} on the clock with {plan.workers} at a time",
     ]
     if plan.missing:
-        lines.append(f"measured on {_sizes(plan.pace)}")
+        lines.append(f"measured on {_sizes(plan.timings)}")
     beyond = [name for name, cost in plan.costs.items() if cost.extrapolated]
     if beyond:
-        lines.append(f"~ extrapolated, since systems are larger than those measured: {', '.join(beyond)}")
+        lines.append(f"~ extrapolated, because systems are larger than those measured: {', '.join(beyond)}")
     return lines
 
 
-def _sizes(pace: Pace) -> str:
-    """For example `free structures of 2 to 57 atoms (0.3 to 40 ms)`."""
+def _sizes(timings: Timings) -> str:
+    """For example `isolated structures of 2 to 57 atoms (0.3 to 40 ms)`."""
     parts = []
-    for periodic, curve in pace.alone.items():
+    for periodic, curve in timings.alone.items():
         (least, quick), (most, slow) = curve.points[0], curve.points[-1]
-        kind = "periodic" if periodic else "free"
+        kind = "periodic" if periodic else "isolated"
         if most > least:
             parts.append(f"{kind} structures of {least} to {most} atoms ({duration(quick)} to {duration(slow)})")
         else:
@@ -93,7 +93,7 @@ def _sizes(pace: Pace) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in ms, s, min or h, whichever is easiest to read."""
     if seconds == 0.0:
         return "0 s"
     for limit, size, unit in ((0.1, 1e-3, "ms"), (90.0, 1.0, "s"), (5400.0, 60.0, "min")):

@@ -10,7 +10,7 @@ from assay.data.transfer import DownloadProgress, quiet
 
 @contextmanager
 def download_bar(name: str, enabled: bool) -> Iterator[DownloadProgress]:
-    """Gives the function that a download calls; a bar appears only where somebody watches."""
+    """Give the function that a download calls to report progress; without `enabled` it shows nothing."""
     if not enabled:
         yield quiet
         return

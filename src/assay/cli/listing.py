@@ -1,18 +1,40 @@
-"""What `assay list` shows: models with how to install them, benchmarks with their first sentence, suites, data."""
+"""`assay list`: models with how to install them, benchmarks with their first sentence, suites, and data sets."""
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from assay.cli.arguments import DONE, add_json, command
+from assay.cli.output import print_json
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.data.dataset import Card
 
 
+def add_list(commands: argparse._SubParsersAction) -> None:
+    """Add the command and its options."""
+    parser = command(commands, "list", "list models, benchmarks, suites or data", print_list)
+    parser.add_argument("what", choices=("models", "benchmarks", "suites", "data"))
+    add_json(parser)
+
+
+def print_list(options: argparse.Namespace) -> int:
+    """`assay list`: print one line per model, benchmark, suite or data set."""
+    rows = listing(options.what)
+    if options.json:
+        print_json({options.what: rows})
+        return DONE
+    width = max(len(str(row["name"])) for row in rows)
+    for row in rows:
+        print(f"{row['name']!s:{width}}  {row['line']}")
+    return DONE
+
+
 def listing(what: str) -> list[dict[str, object]]:
-    """Rows of plain data; `name` and `line` are what is printed."""
+    """Rows of plain data; of each row, `name` and `line` are printed."""
     kinds = {"models": _models, "benchmarks": _benchmarks, "suites": _suites, "data": _data}
     if what not in kinds:
         raise AssayError(f"there is no list of '{what}'; there are {', '.join(kinds)}")
@@ -71,7 +93,7 @@ def _data() -> list[dict[str, object]]:
 
 
 def _data_row(card: Card, here: bool, default: bool = False) -> dict[str, object]:
-    """One data set; `default` is true where a benchmark takes it unless told otherwise."""
+    """One data set; `default` is true when a benchmark uses it unless the user chooses another one."""
     parts = [card.kind, card.size, card.level, card.licence, card.source]
     state = "embedded" if card.lane == "embedded" else "official, fetched" if here else "official, not fetched"
     line = f"[{state}] " + "; ".join(parts)

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, with the time that is left."""
+"""A progress bar for jobs on standard error, with the remaining time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from assay.compute.runner import Progress, silent
+from assay.settings import Progress, silent
 
 
 @contextmanager
 def progress_bar(name: str, enabled: bool) -> Iterator[Progress]:
-    """Gives the function that a runner calls; a bar appears only where somebody watches."""
+    """Give the function that a runner calls to report progress; without `enabled` it shows nothing."""
     if not enabled:
         yield silent
         return
@@ -30,10 +30,10 @@ def progress_bar(name: str, enabled: bool) -> Iterator[Progress]:
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, int] = {}
-        alone = Lock()  # a thread that looks after simulations calls, too
+        lock = Lock()  # the thread that watches simulations calls this, too
 
         def update(done: int, total: int, what: str) -> None:
-            with alone:
+            with lock:
                 if what not in tasks:
                     tasks[what] = bar.add_task(f"{name}: {what}", total=total)
                 bar.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]

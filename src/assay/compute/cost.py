@@ -1,54 +1,63 @@
-"""How long an evaluation takes, by the number of atoms: measured on structures of the plan itself, not guessed."""
+"""What computing costs: the expected time of a job, its deadline, and how much work a worker gets at once.
+
+Everything follows from measured times of one evaluation by the number of atoms, and from the time to load the model.
+Times are seconds on the clock of a worker.
+"""
 
 from __future__ import annotations
 
+import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.compute.executors.base import Bundle
 from assay.jobs import Job, Probe, structures_of
-from assay.outcome import ERROR, OK, Outcome
+from assay.settings import TIMEOUT
 from assay.structure import Structure
 
 if TYPE_CHECKING:
-    from assay.compute.runner import Runner
+    from assay.model import Model
 
 SMALL = 12
-"""Atoms in the largest structures of the survey: up to here an evaluation is taken to cost the same."""
-
-APART = 2.5
-"""Sizes that are measured are at least this factor apart, the largest at least the root of it."""
-
-LONGEST = 5.0
-"""Seconds that measuring one size may be expected to take; larger systems are extrapolated."""
-
-BUDGET = 8.0
-"""When measuring has taken so many seconds, no further size is tried."""
-
-CAUTION = 1.5
-"""The power of the number of atoms by which a size that was never tried is expected to cost more, at least."""
+"""Atoms in the largest structures of the survey. Up to this size an evaluation is assumed to cost the same."""
 
 STEEPEST = 3.0
-PROBE = "timing"
+"""The highest power of the number of atoms by which times are extrapolated to larger systems."""
+
+DEADLINE_FACTOR = 20.0
+"""A deadline allows this factor times the longest time that the jobs should take."""
+
+UNCONVERGED_FACTOR = 60.0
+"""The same for a bundle of short jobs. A self-consistent field that does not converge takes up to 60 times as long as
+one that does, and all jobs of a short bundle may be of that kind (the compressions of one cluster, for example). The
+additional time is at most twice the timeout."""
+
+BUNDLE_SECONDS = 1.5
+BUNDLES = 16
+LONGEST_BUNDLE = 30.0
+"""A large amount of work is cut into at least `BUNDLES` bundles, of at least `BUNDLE_SECONDS` and at most
+`LONGEST_BUNDLE` seconds each: a bundle is what a lost worker can cost."""
 
 
 @dataclass(frozen=True)
-class Curve:
+class TimingCurve:
     """Seconds of one evaluation at each measured number of atoms, smallest first."""
 
     points: tuple[tuple[int, float], ...]
 
     @property
     def largest(self) -> int:
-        """The most atoms that were measured."""
+        """The largest number of atoms that was measured."""
         return self.points[-1][0]
 
-    def at(self, atoms: int, least: float = 1.0) -> float:
-        """Seconds for so many atoms, by powers of their number; beyond the largest size by the power `least` or more.
+    def at(self, atoms: int, least_power: float = 1.0) -> float:
+        """Seconds for a number of atoms: a power law between measured sizes.
 
-        Below the smallest size it is the time of that: what an evaluation costs in any case hides what atoms cost.
+        Beyond the largest size the power is at least `least_power`. Below the smallest size the time is that of the
+        smallest size, because the fixed cost of an evaluation hides the cost of atoms there.
         """
         place = bisect_left(self.points, (atoms, -math.inf))
         if place == 0:
@@ -57,8 +66,8 @@ class Curve:
         if place < len(self.points):
             power = _power(self.points[place - 1], self.points[place])
         else:
-            power = _power(*self.points[-2:]) if len(self.points) > 1 else least
-            power = min(max(power, least), STEEPEST)
+            power = _power(*self.points[-2:]) if len(self.points) > 1 else least_power
+            power = min(max(power, least_power), STEEPEST)
         return float(seconds * (atoms / size) ** power)
 
 
@@ -67,101 +76,138 @@ def _power(below: tuple[int, float], above: tuple[int, float]) -> float:
 
 
 @dataclass(frozen=True)
-class Pace:
-    """Curves for free and for periodic structures (the keys are `periodic`), alone and, if the model can, together."""
+class Timings:
+    """Timing curves for isolated and for periodic structures (the keys are `periodic`), alone and in batches.
 
-    alone: Mapping[bool, Curve]
-    together: Mapping[bool, Curve] | None = None
+    `batched` is None for a model without batches.
+    """
 
-    def seconds(self, structures: Sequence[Structure], together: bool = False) -> float:
-        """The mean time of an evaluation of these structures."""
-        curves = self.together if together and self.together is not None else self.alone
-        times = [_of(curves, s).at(len(s)) for s in structures]
+    alone: Mapping[bool, TimingCurve]
+    batched: Mapping[bool, TimingCurve] | None = None
+
+    @classmethod
+    def of_small_structures(cls, seconds: float, batched: float | None = None) -> Timings:
+        """Timings from the time of small structures only, until larger ones are measured."""
+        curves = None if batched is None else {False: TimingCurve(((SMALL, batched),))}
+        return cls({False: TimingCurve(((SMALL, seconds),))}, curves)
+
+    def seconds(self, structures: Sequence[Structure], batched: bool = False) -> float:
+        """The mean time of one evaluation of these structures."""
+        curves = self.batched if batched and self.batched is not None else self.alone
+        times = [_curve_for(curves, s).at(len(s)) for s in structures]
         return sum(times) / len(times) if times else min(curve.at(1) for curve in curves.values())
 
-    def measured(self, structures: Iterable[Structure]) -> bool:
-        """False when one of these structures is larger than what was measured."""
-        return all(len(s) <= _of(self.alone, s).largest for s in structures)
+    def covers(self, structures: Iterable[Structure]) -> bool:
+        """False when one of these structures is larger than all that were measured."""
+        return all(len(s) <= _curve_for(self.alone, s).largest for s in structures)
 
 
-def _of(curves: Mapping[bool, Curve], structure: Structure) -> Curve:
-    """The curve of a structure; the other one where only that is known."""
+def _curve_for(curves: Mapping[bool, TimingCurve], structure: Structure) -> TimingCurve:
+    """The curve for a structure; the other curve if only that one was measured."""
     return curves.get(any(structure.pbc)) or next(iter(curves.values()))
 
 
-def steady(seconds: float, together: float | None = None) -> Pace:
-    """The pace of small structures, until more is known."""
-    batches = None if together is None else {False: Curve(((SMALL, together),))}
-    return Pace({False: Curve(((SMALL, seconds),))}, batches)
+UNMEASURED = Timings.of_small_structures(0.02)
+"""The timings before the model has answered anything."""
+
+
+@dataclass(frozen=True)
+class BenchmarkCost:
+    """What a benchmark still has to compute; a job that several benchmarks ask for is counted with the first."""
+
+    cases: int
+    jobs: int
+    force_calls: int
+    """Expected evaluations; minimisations may need more or fewer."""
+
+    seconds: float
+    """Expected time on one core."""
+
+    extrapolated: bool
+    """True when some systems are larger than all that were measured."""
+
+
+@dataclass
+class CostModel:
+    """Expected times and deadlines of jobs for one model.
+
+    The survey and the measurement of the plan's structures record here what they find.
+    """
+
+    has_batches: bool = False
+    timeout: float = TIMEOUT
+    load_seconds: float = 0.0
+    timings: Timings = UNMEASURED
+
+    @classmethod
+    def of_model(cls, model: Model, timeout: float = TIMEOUT) -> CostModel:
+        """The cost model before the model was asked anything."""
+        return cls(has_batches=model.build_batch is not None, timeout=timeout)
+
+    def record_load_time(self, seconds: float) -> None:
+        """Set the time that it takes to load the model and to get its first answer."""
+        self.load_seconds = seconds
+
+    def record_small_structures(self, seconds: float, batched: float | None = None) -> None:
+        """Replace the timings by the time of one evaluation of a small structure, alone and in a batch."""
+        self.timings = Timings.of_small_structures(seconds, batched)
+
+    def record_timings(self, timings: Timings) -> None:
+        """Replace the timings by curves that were measured."""
+        self.timings = timings
+
+    def shares_batches(self, job: Job) -> bool:
+        """True when the structures of a job are evaluated in batches with those of other jobs."""
+        return self.has_batches and job.poolable
+
+    def seconds(self, job: Job) -> float:
+        """The expected time of a job, on one core."""
+        return self._seconds(job, job.expected_calls, self.shares_batches(job))
+
+    def longest(self, job: Job) -> float:
+        """The longest time that a job should take: all evaluations that it may need, one structure after another."""
+        return self._seconds(job, job.force_calls, batched=False)
+
+    def _seconds(self, job: Job, calls: int, batched: bool) -> float:
+        seconds, limit = calls * self.timings.seconds(structures_of(job), batched), time_limit(job)
+        return seconds if limit is None else min(seconds, limit)
+
+    @property
+    def contact_deadline(self) -> float:
+        """Seconds that the first question may take, when no time is known and the model must be loaded."""
+        return 4.0 * self.timeout
+
+    def deadline(self, jobs: Iterable[Job]) -> float:
+        """Seconds after which a worker that runs these jobs is considered to hang."""
+        seconds = sum(self.longest(job) for job in jobs)
+        unconverged = min((UNCONVERGED_FACTOR - DEADLINE_FACTOR) * seconds, 2.0 * self.timeout)
+        return self.timeout + 3.0 * self.load_seconds + DEADLINE_FACTOR * seconds + unconverged
+
+    def bundle_seconds(self, jobs: Iterable[Job]) -> float:
+        """How long a bundle of these jobs should take.
+
+        Work that is shorter than loading the model stays with one worker.
+        """
+        total = sum(self.seconds(job) for job in jobs)
+        if total <= self.load_seconds:
+            return max(BUNDLE_SECONDS, total)
+        return max(BUNDLE_SECONDS, min(self.load_seconds, total / BUNDLES, LONGEST_BUNDLE))
+
+    def clock_seconds(self, bundles: Iterable[Bundle], workers: int) -> float:
+        """The expected time until all bundles are finished; each worker takes one bundle after another."""
+        busy = [0.0] * max(workers, 1)
+        for bundle in bundles:
+            heapq.heapreplace(busy, busy[0] + sum(self.seconds(job) for _, job in bundle.jobs))
+        return max(busy)
+
+    def benchmark_cost(self, cases: int, jobs: Sequence[Job]) -> BenchmarkCost:
+        """The cost of the jobs that a benchmark with this number of cases still needs."""
+        calls, seconds = sum(job.expected_calls for job in jobs), sum(self.seconds(job) for job in jobs)
+        measured = all(self.timings.covers(structures_of(job)) for job in jobs if time_limit(job) is None)
+        return BenchmarkCost(cases, len(jobs), calls, seconds, extrapolated=not measured)
 
 
 def time_limit(job: Job) -> float | None:
-    """The seconds to which a job keeps by itself, however large its structures are; None for most."""
+    """Seconds after which a job stops by itself, however large its structures are; None for most jobs."""
     limit = job.settings.get("seconds") if isinstance(job, Probe) else None
     return None if limit is None else float(limit)
-
-
-def pace_job(structure: Structure) -> Probe:
-    """The question how long one structure takes."""
-    return Probe(PROBE, (structure,), force_calls=6)
-
-
-def measure_pace(runner: Runner, jobs: Iterable[Job]) -> Pace:
-    """The pace for structures as jobs have them; asks only what the store does not know yet.
-
-    Free and periodic structures are measured apart, from the smallest on. What the model refuses is passed over; when a
-    worker is lost, or the next size is expected to take too long, the larger ones are left to extrapolation.
-    """
-    found = {periodic: _measured(runner, sizes) for periodic, sizes in _sizes(jobs).items()}
-    known = {periodic: rows for periodic, rows in found.items() if rows}
-    if not known:
-        return runner.pace
-    alone = {periodic: Curve(tuple((n, one) for n, one, _ in rows)) for periodic, rows in known.items()}
-    together = {periodic: Curve(tuple((n, many) for n, _, many in rows)) for periodic, rows in known.items()}
-    return Pace(alone, together if runner.model.build_batch is not None else None)
-
-
-def _sizes(jobs: Iterable[Job]) -> dict[bool, list[Structure]]:
-    """A structure of each size to measure, of the job that asks for most evaluations of that size."""
-    best: dict[bool, dict[int, tuple[int, Structure]]] = {False: {}, True: {}}
-    for job in (job for job in jobs if time_limit(job) is None):
-        for structure in filter(len, structures_of(job)):
-            sizes = best[any(structure.pbc)]
-            if job.expected_calls > sizes.get(len(structure), (0, structure))[0]:
-                sizes[len(structure)] = job.expected_calls, structure
-    return {periodic: [sizes[n][1] for n in _spread(sorted(sizes))] for periodic, sizes in best.items() if sizes}
-
-
-def _spread(sizes: Sequence[int]) -> list[int]:
-    """The smallest and the largest size, and some between that are apart from each other."""
-    chosen = [sizes[0]]
-    for size in sizes[1:]:
-        if size >= APART * chosen[-1]:
-            chosen.append(size)
-    if sizes[-1] >= math.sqrt(APART) * chosen[-1]:
-        return [*chosen, sizes[-1]]
-    return [*chosen[:-1], sizes[-1]]
-
-
-def _measured(runner: Runner, structures: Sequence[Structure]) -> list[tuple[int, float, float]]:
-    """Atoms and seconds, alone and together, of each structure that could be measured."""
-    rows: list[tuple[int, float, float]] = []
-    spent = 0.0
-    for structure in structures:
-        before = Curve(tuple((n, one) for n, one, _ in rows)) if rows else None
-        expected = before.at(len(structure), CAUTION) if before else runner.pace.seconds([structure])
-        if spent > BUDGET or 2.0 * expected > LONGEST:
-            break
-        outcome = _asked(runner, pace_job(structure))
-        if outcome is None or outcome.status == ERROR:
-            break
-        if outcome.status == OK:
-            spent += float(outcome.values["spent"])
-            alone, together = (float(outcome.values[name]) for name in ("seconds", "seconds_together"))
-            rows.append((len(structure), alone, min(alone, together)))
-    return rows
-
-
-def _asked(runner: Runner, job: Probe) -> Outcome | None:
-    runner.complete([job], "pace")
-    return runner.known.get(runner.key(job))

@@ -1,4 +1,4 @@
-"""From benchmarks and a surveyed model to cases, the jobs that are missing, and what they will cost."""
+"""Makes the plan of a run: the cases of each benchmark, the jobs that are missing, and what they will cost."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from assay.benchmark import Benchmark, Case, Scope, planned_cases, with_null
-from assay.compute.cost import Pace, measure_pace, time_limit
+from assay.compute.bundling import make_bundles
+from assay.compute.cost import BenchmarkCost, Timings
+from assay.compute.measuring import measure_timings
 from assay.compute.protocols.null import null_outcome
 from assay.compute.runner import Runner
-from assay.jobs import Job, structures_of
+from assay.jobs import Job
 from assay.store import Stamp
 from assay.survey import Survey
 
@@ -19,24 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What a benchmark still has to compute; a job that several of them ask for is counted with the first."""
-
-    cases: int
-    jobs: int
-    force_calls: int
-    """Evaluations that are expected; minimisations may need more or fewer."""
-
-    seconds: float
-    """Expected time on one core."""
-
-    extrapolated: bool
-    """True when some systems are larger than any that was measured."""
-
-
-@dataclass(frozen=True)
 class Plan:
-    """Cases by benchmark, every distinct job they ask for, and what those that are missing will cost."""
+    """The cases of each benchmark, all distinct jobs that they ask for, and what the missing ones will cost."""
 
     cases: dict[str, list[Case]]
     versions: dict[str, int]
@@ -44,11 +30,17 @@ class Plan:
     """The settings of each benchmark, which decide how outcomes are judged."""
 
     jobs: dict[str, Job]
+    """All distinct jobs, by their keys."""
+
     asked: int
+    """How many jobs the cases ask for, equal ones counted each time."""
+
     missing: dict[str, Job]
+    """The jobs that the store does not have yet."""
+
     survey: Survey
-    pace: Pace
-    costs: dict[str, Cost]
+    timings: Timings
+    costs: dict[str, BenchmarkCost]
     clock_seconds: float
     """Expected time on the clock, with all workers."""
 
@@ -61,12 +53,12 @@ class Plan:
 
     @property
     def force_calls(self) -> int:
-        """Evaluations that are expected to be still made."""
+        """Evaluations that are still expected."""
         return sum(cost.force_calls for cost in self.costs.values())
 
     @property
     def seconds_per_call(self) -> float:
-        """The mean time of an evaluation, or, when none is left to be made, that of a small structure."""
+        """The mean time of an evaluation; that of a small structure when no evaluation is left."""
         return self.seconds / self.force_calls if self.force_calls else self.survey.seconds_per_call
 
 
@@ -77,19 +69,28 @@ def make_plan(
     limit: int | None = None,
     data: DataSource | None = None,
 ) -> Plan:
-    """Make all cases, merge equal jobs, leave out what the store already has, and find out how long the rest takes."""
+    """Make all cases, merge equal jobs, leave out what the store already has, and estimate the time of the rest."""
     scope = Scope(survey) if data is None else Scope(survey, data)
     cases = {b.name: [_with_null(b, case) for case in planned_cases(b, scope, limit)] for b in benchmarks}
-    wanted = [job for group in cases.values() for case in group for job in case.jobs.values()]
-    jobs = {runner.key(job): job for job in wanted}
-    versions = {b.name: b.version for b in benchmarks}
-    settings = {b.name: {item.name: getattr(b, item.name) for item in fields(b)} for b in benchmarks}
+    asked = [job for group in cases.values() for case in group for job in case.jobs.values()]
+    jobs = {runner.key(job): job for job in asked}
     missing = runner.missing(jobs.values())
     if missing:
-        runner.pace = measure_pace(runner, jobs.values())
-    costs, clock, workers = _costs(cases, missing, runner), runner.clock_seconds(missing), runner.executor.workers
-    asked = len(wanted)
-    return Plan(cases, versions, settings, jobs, asked, missing, survey, runner.pace, costs, clock, workers)
+        runner.cost.record_timings(measure_timings(runner, jobs.values()))
+    workers = runner.executor.workers
+    return Plan(
+        cases=cases,
+        versions={b.name: b.version for b in benchmarks},
+        settings={b.name: {item.name: getattr(b, item.name) for item in fields(b)} for b in benchmarks},
+        jobs=jobs,
+        asked=len(asked),
+        missing=missing,
+        survey=survey,
+        timings=runner.cost.timings,
+        costs=_costs(cases, missing, runner),
+        clock_seconds=runner.cost.clock_seconds(make_bundles(missing, runner.cost), workers),
+        workers=workers,
+    )
 
 
 def _with_null(benchmark: Benchmark, case: Case) -> Case:
@@ -99,20 +100,22 @@ def _with_null(benchmark: Benchmark, case: Case) -> Case:
     return with_null(benchmark, case, {role: null_outcome(job) for role, job in case.jobs.items()})
 
 
-def _costs(cases: dict[str, list[Case]], missing: Mapping[str, Job], runner: Runner) -> dict[str, Cost]:
+def _costs(cases: dict[str, list[Case]], missing: Mapping[str, Job], runner: Runner) -> dict[str, BenchmarkCost]:
+    """The cost of the missing jobs by benchmark; a shared job is counted with the first benchmark that asks for it."""
     left = dict(missing)
     costs = {}
     for name, group in cases.items():
         keys = {runner.key(job): None for case in group for job in case.jobs.values()}
         jobs = [left.pop(key) for key in keys if key in left]
-        calls, seconds = sum(job.expected_calls for job in jobs), sum(runner.seconds(job) for job in jobs)
-        known = all(runner.pace.measured(structures_of(job)) for job in jobs if time_limit(job) is None)
-        costs[name] = Cost(len(group), len(jobs), calls, seconds, not known)
+        costs[name] = runner.cost.benchmark_cost(len(group), jobs)
     return costs
 
 
 def write_plan(plan: Plan, runner: Runner, partial: bool = False) -> None:
-    """Keep model and cases in the store, so that scoring needs neither model nor data; a partial plan only adds."""
+    """Write model and cases to the store, so that scoring needs neither the model nor the data.
+
+    A partial plan adds its cases to those that are there.
+    """
     runner.store.write_model({**runner.model.describe(), "survey": plan.survey.describe()})
     for name, group in plan.cases.items():
         keys = {case.id: {role: runner.key(job) for role, job in case.jobs.items()} for case in group}

@@ -1,4 +1,4 @@
-"""How far simulations have come while they run, so that work of hours is not silent until its end."""
+"""Reports how far simulations have come while they run, so that the progress bar moves during hours of work."""
 
 from __future__ import annotations
 
@@ -10,24 +10,33 @@ from pathlib import Path
 from assay.store.trajectory import steps_on_disk, trajectory_path
 
 INTERVAL = 2.0
-"""Seconds between two looks."""
+"""Seconds between two reports."""
+
+THREAD = "assay simulation progress"
+"""The name of the thread that reports."""
 
 
 @contextmanager
-def lookout(folder: Path, keys: Iterable[str], tell: Callable[[int], None]) -> Iterator[None]:
-    """While the body runs, tell every few seconds how many steps of these unfinished simulations are on disk."""
-    paths, over = [trajectory_path(folder, key) for key in keys], threading.Event()
+def report_simulation_steps(folder: Path, keys: Iterable[str], report: Callable[[int], None]) -> Iterator[None]:
+    """While the body runs, report every few seconds how many steps of these unfinished simulations are on disk.
 
-    def look() -> None:
-        while not over.wait(INTERVAL):
-            tell(sum(map(steps_on_disk, paths)))
+    Args:
+        folder: the folder of the store.
+        keys: keys of the simulations' jobs; without any, no thread is started.
+        report: called from another thread with the number of steps of all simulations together.
+    """
+    paths, finished = [trajectory_path(folder, key) for key in keys], threading.Event()
 
-    watcher = threading.Thread(target=look, daemon=True, name="assay lookout")
+    def watch() -> None:
+        while not finished.wait(INTERVAL):
+            report(sum(map(steps_on_disk, paths)))
+
+    watcher = threading.Thread(target=watch, daemon=True, name=THREAD)
     if paths:
         watcher.start()
     try:
         yield
     finally:
-        over.set()
+        finished.set()
         if paths:
             watcher.join()

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.compute.cost import steady
 from assay.compute.runner import Runner
 from assay.configurations import boxed, cluster, crystal, dimer, symbol
 from assay.errors import INVALID, AssayError, Cause
@@ -51,28 +50,29 @@ def contact_job(card: ModelCard) -> Probe:
 def make_contact(runner: Runner, card: ModelCard) -> Survey:
     """Build the model and evaluate once: what it supports, and how long an evaluation takes alone and in a batch."""
     job = contact_job(card)
-    runner.complete([job], "first contact", deadline=4.0 * runner.timeout)
+    runner.complete([job], "first contact", deadline=runner.cost.contact_deadline)
     outcome = runner.known.get(runner.key(job))
     if outcome is None or outcome.status != OK:
         reason = outcome.reason if outcome is not None else runner.gave_up
         if outcome is not None and outcome.cause == Cause.NOT_BUILT:
             raise AssayError(reason)
         return Survey(card, contact_error=reason or "the first contact gave no result")
-    runner.load_seconds = _wall(outcome)
+    runner.cost.record_load_time(_wall(outcome))
     pace = outcome.values.get("seconds_per_call")
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
         card = claims_card(card.name, claims)
     batched, used = outcome.values.get("seconds_per_batched_call"), outcome.values.get("used")
-    found = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
+    precision_and_device = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
     together = max(float(batched), 1e-5) if isinstance(batched, float) else None
-    runner.pace = steady(max(float(pace), 1e-4), together) if isinstance(pace, float) else runner.pace
+    if isinstance(pace, float):
+        runner.cost.record_small_structures(max(pace, 1e-4), together)
     return Survey(
         card,
         stress=bool(outcome.values["stress"]),
         seconds_per_batched_call=together,
-        used=found,
-        precision=found.get("precision") or "float64",
+        used=precision_and_device,
+        precision=precision_and_device.get("precision") or "float64",
     )
 
 
@@ -115,10 +115,10 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         else:
             refused[z] = pairs[0].reason
     claimed = survey.card.pbc
-    found = [name for name, count in patterns.items() if 2 * count > len(answered)]
-    pbc = claimed if claimed is not None else (*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ()))
+    measured = [name for name, count in patterns.items() if 2 * count > len(answered)]
+    pbc = claimed if claimed is not None else (*measured, *(PERIODIC_PATTERNS[1:] if "TTT" in measured else ()))
     pace = max(seconds / max(calls, 1), 1e-4)
-    runner.pace = steady(pace, survey.seconds_per_batched_call)
+    runner.cost.record_small_structures(pace, survey.seconds_per_batched_call)
     return replace(
         survey,
         answered=tuple(answered),
@@ -148,7 +148,7 @@ def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
         if outcome is not None and outcome.status == OK:
             timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
     pace = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
-    runner.pace = steady(pace, survey.seconds_per_batched_call)
+    runner.cost.record_small_structures(pace, survey.seconds_per_batched_call)
     return replace(survey, subjects=tuple(subjects), seconds_per_call=pace)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from assay.benchmark import Observation
 from assay.results import BenchmarkResult, ModelResult
 from assay.score import combine
 from assay.store.codec import plain_table
@@ -24,13 +25,13 @@ def check_document(result: ModelResult) -> dict[str, Any]:
     return plain_table(document)
 
 
-def score_document(results: Sequence[ModelResult], suite: str) -> dict[str, Any]:
-    """What `assay score --json` and `assay run --json` print."""
-    document = {"suite": suite, "models": [_model(result) for result in results]}
+def score_document(results: Sequence[ModelResult], suite: str, detail: bool = False) -> dict[str, Any]:
+    """What `assay score --json` and `assay run --json` print; with `detail` also the detail of each case."""
+    document = {"suite": suite, "models": [_model(result, detail) for result in results]}
     return plain_table(document)
 
 
-def _model(result: ModelResult) -> dict[str, Any]:
+def _model(result: ModelResult, detail: bool) -> dict[str, Any]:
     score, stderr = result.score
     return {
         "name": result.name,
@@ -39,7 +40,7 @@ def _model(result: ModelResult) -> dict[str, Any]:
         "coverage": result.coverage,
         "passed": result.passed if result.verdicts else None,
         "categories": _categories(result),
-        "benchmarks": [_benchmark(b) for b in result.benchmarks],
+        "benchmarks": [_benchmark(b, detail) for b in result.benchmarks],
         "warnings": list(result.warnings),
     }
 
@@ -54,11 +55,8 @@ def _categories(result: ModelResult) -> dict[str, Any]:
     return found
 
 
-def _benchmark(result: BenchmarkResult) -> dict[str, Any]:
-    cases = [
-        {"id": o.case, "status": o.status, "values": dict(o.values), "score": score, "reason": o.reason}
-        for o, score in zip(result.observations, result.case_scores, strict=True)
-    ]
+def _benchmark(result: BenchmarkResult, detail: bool) -> dict[str, Any]:
+    scored = zip(result.observations, result.case_scores, strict=True)
     verdict = result.verdict
     return {
         "name": result.name,
@@ -70,6 +68,20 @@ def _benchmark(result: BenchmarkResult) -> dict[str, Any]:
         "skill": result.skill,
         "data": [dict(source) for source in result.data],
         "metrics": [asdict(metric) for metric in result.metrics],
-        "cases": cases,
+        "cases": [_case(observation, score, detail) for observation, score in scored],
         **({"check": {key: getattr(verdict, key) for key in CHECK_KEYS}} if verdict else {}),
+    }
+
+
+def _case(observation: Observation, score: float | None, detail: bool) -> dict[str, Any]:
+    return {
+        "id": observation.case,
+        "status": observation.status,
+        "values": dict(observation.values),
+        "stderr": dict(observation.stderr),
+        "tolerances": dict(observation.tolerances),
+        "score": score,
+        "reason": observation.reason,
+        "cause": observation.cause,
+        **({"detail": plain_table(observation.detail)} if detail else {}),
     }

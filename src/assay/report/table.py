@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 CHECK_COLUMNS = ("check", "result", "grade", "error", "tolerance", "cases", "comment")
 METRIC_COLUMNS = ("benchmark, metric", "value", "good", "score", "cases")
+WIDE = 110
+"""Columns from which on comments stand in the table; in a narrower terminal they stand below it."""
+
 MARKS = {"ok": "pass", "failed": "FAIL", "unsupported": "—", "error": "error"}
 COLOURS = {"ok": "green", "failed": "bold red", "unsupported": "dim", "error": "yellow"}
 
@@ -29,7 +32,7 @@ def print_tables(result: ModelResult, console: Console) -> None:
 
 
 def print_checks(result: ModelResult, console: Console) -> None:
-    """The table of checks, the verdict in one line, and what should be known about the model's claims."""
+    """The table of checks, the verdict in one line, and notes about the claims of the model."""
     from rich.table import Table
     from rich.text import Text
 
@@ -40,14 +43,19 @@ def print_checks(result: ModelResult, console: Console) -> None:
     for name in ("error", "tolerance"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column("comment", overflow="fold", ratio=1)
+    wide = console.width >= WIDE
+    if wide:
+        table.add_column("comment", overflow="fold", ratio=1)
     for verdict in result.verdicts:
         colour = COLOURS[verdict.status]
         cells = [Text(cell) for cell in _cells(verdict)]
         cells[1].stylize(colour)
         cells[2].stylize(colour)
-        table.add_row(*cells)
+        table.add_row(*(cells if wide else cells[:-1]))
     console.print(table)
+    for verdict in result.verdicts:
+        if verdict.comment and not wide:
+            console.print(Text(f"{verdict.name.rpartition('.')[2]}: {verdict.comment}"))
     console.print(Text(summary_line(result)))
     for remark in _remarks(result):
         console.print(Text(f"note: {remark}"))
@@ -122,7 +130,7 @@ def print_metrics(result: ModelResult, console: Console) -> None:
 
 
 def _metric_rows(result: ModelResult) -> list[list[str]]:
-    """Cells for each benchmark, with its score and what that is worth, and for each of its metrics."""
+    """Cells for each benchmark, with its score and skill, and for each of its metrics."""
     rows = []
     for b in (b for b in result.benchmarks if b.verdict is None):
         error = f" ± {b.stderr:.2f}" if b.stderr else ""
@@ -135,7 +143,7 @@ def _metric_rows(result: ModelResult) -> list[list[str]]:
 
 
 def _comments(result: ModelResult) -> list[str]:
-    """A line for each benchmark that has something to say, behind its name."""
+    """A line of comment for each benchmark that has one."""
     found = [(b.name, _comment(b)) for b in result.benchmarks if b.verdict is None]
     return [f"{name}: {comment}" for name, comment in found if comment]
 
@@ -148,7 +156,7 @@ def _value(metric: MetricValue) -> str:
 
 
 def _ideal(metric: MetricValue) -> str:
-    """What scores 1: up to the threshold away from the ideal; nothing for metrics that are only reported."""
+    """The range of values that score 1; empty for metrics that are only reported."""
     if metric.threshold is None:
         return ""
     return f"≤ {metric.threshold:.3g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:.3g}"
@@ -159,9 +167,9 @@ def _plain(score: float | None) -> str:
 
 
 def _comment(benchmark: BenchmarkResult) -> str:
-    """What it was measured on, how many cases do not count, failed or were lost, with the first reason of each."""
+    """The data, and how many cases failed, are not supported or not finished, with the first reason of each."""
     parts = [f"data {source['name']} ({source['level'].partition(';')[0]})" for source in benchmark.data]
-    for status, word in (("failed", "failed"), ("unsupported", "not asked"), ("error", "not finished")):
+    for status, word in (("failed", "failed"), ("unsupported", "not supported"), ("error", "not finished")):
         found = [o for o in benchmark.observations if o.status == status]
         if found:
             names = ", ".join(o.case for o in found[:3]) + (" …" if len(found) > 3 else "")

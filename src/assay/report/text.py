@@ -14,7 +14,7 @@ RULE, DOUBLE_RULE = "-" * WIDTH, "=" * WIDTH
 
 
 def text_report(result: ModelResult) -> str:
-    """What was asked, of which configurations, with which errors, and the grade, for every check."""
+    """For every check: its protocol, the configurations with their errors, and the grade."""
     lines = [DOUBLE_RULE, f"Verification of {result.name}", DOUBLE_RULE]
     survey = result.description.get("survey", {})
     if isinstance(survey, dict):

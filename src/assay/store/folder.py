@@ -1,12 +1,12 @@
-"""The results folder: append-only lines that survive being killed, read by everything that scores or reports."""
+"""The results folder: files of lines that are only appended, so that a kill loses nothing that was written."""
 
 from __future__ import annotations
 
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -14,15 +14,15 @@ from assay.benchmark import Case
 from assay.errors import AssayError
 from assay.outcome import Outcome
 from assay.store import codec
-from assay.store.legacy import case_row, with_causes
-from assay.store.trajectory import Trajectory, trajectory_path
+from assay.store.legacy import case_row
+from assay.store.outcome_file import OutcomeFile, add_newest
 
 ENDS = ("unsupported", "failure", "lost", "cause")
 """Fields of a case that was decided before anything was run."""
 
 
 class Stamp(NamedTuple):
-    """What cases belong to: the version of the benchmark and the fingerprint of the model."""
+    """What cases were made for: the version of the benchmark and the fingerprint of the model."""
 
     version: int
     fingerprint: str
@@ -30,15 +30,16 @@ class Stamp(NamedTuple):
 
 @dataclass
 class Store:
-    """One model's folder. Each process appends to a file of its own, so no locks are needed."""
+    """The results folder of one model. Each process appends to a file of its own, so no locks are needed."""
 
     folder: Path
     warnings: list[str] = field(default_factory=list)
     _writer: TextIO | None = None
+    _files: dict[Path, OutcomeFile] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def create(cls, root: Path, model_folder: str) -> Store:
-        """Open the folder of a model below `root`, making it if need be."""
+        """Open the folder of a model below `root`; make it if it does not exist."""
         folder = root.resolve() / model_folder  # a model may change the working directory
         try:
             (folder / "outcomes").mkdir(parents=True, exist_ok=True)
@@ -50,7 +51,7 @@ class Store:
         return cls(folder)
 
     def append(self, outcome: Outcome) -> None:
-        """Write one finished job as one whole line, which from then on survives the death of this process."""
+        """Write one finished job as one whole line, which stays when this process is killed."""
         line = codec.dumps(outcome.as_dict()) + "\n"
         try:
             if self._writer is None:
@@ -62,41 +63,27 @@ class Store:
             raise _cannot_write(self.folder, error) from error
 
     def outcomes(self) -> dict[str, Outcome]:
-        """Every finished job by its key; the newest line wins, and an unfinished line is passed over and reported."""
-        found: dict[str, Outcome] = {}
-        ages: dict[str, float] = {}
+        """Every finished job by its key. The newest line counts; an incomplete line is left out and reported.
+
+        Only lines that were written since the last call are read and parsed.
+        """
+        paths = sorted((self.folder / "outcomes").glob("*.jsonl"))
+        self._files = {path: self._files.get(path) or OutcomeFile(path) for path in paths}
+        newest: dict[str, tuple[float, Outcome]] = {}
         self.warnings.clear()
-        for outcome in self._lines():
-            age = outcome.provenance.get("finished", 0.0)
-            when = float(age) if isinstance(age, int | float) else 0.0
-            if when >= ages.get(outcome.key, -1.0):
-                found[outcome.key], ages[outcome.key] = outcome, when
-        return found
-
-    def _lines(self) -> Iterator[Outcome]:
-        for path in sorted((self.folder / "outcomes").glob("*.jsonl")):
-            for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-                try:
-                    outcome = self._outcome(codec.loads(line.decode("utf-8")))
-                    if not (isinstance(outcome.key, str) and isinstance(outcome.provenance, Mapping)):
-                        raise TypeError("not an outcome")
-                    yield outcome
-                except (ValueError, TypeError):
-                    self.warnings.append(f"{path.name} line {number} is torn or damaged and was passed over")
-
-    def _outcome(self, line: dict[str, Any]) -> Outcome:
-        """An outcome from its line, with its trajectory if it has one."""
-        outcome = Outcome(**with_causes(line))
-        if not isinstance(outcome.values, Mapping) or "trajectory" not in outcome.values:
-            return outcome
-        return replace(outcome, frames=Trajectory(trajectory_path(self.folder, outcome.key)))
+        for file in self._files.values():
+            file.read()
+            self.warnings += file.warnings
+            for key, finished, outcome in file.outcomes():
+                add_newest(newest, key, finished, outcome)
+        return {key: outcome for key, (_, outcome) in newest.items()}
 
     def write_model(self, description: Mapping[str, object]) -> None:
-        """Keep what the model claims and what was found out about it."""
+        """Write what the model claims and what the survey found."""
         _write_atomically(self.folder / "model.json", json.dumps(codec.plain(description), indent=1, allow_nan=False))
 
     def read_model(self) -> dict[str, Any]:
-        """What `write_model` kept; an empty table when nothing was."""
+        """Read what `write_model` wrote; an empty table if there is nothing."""
         path = self.folder / "model.json"
         if not path.is_file():
             return {}
@@ -111,10 +98,10 @@ class Store:
         keep_others: bool = False,
         settings: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep case ids, job keys and references, so that scoring needs neither the model nor the data.
+        """Write case ids, job keys and references, so that scoring needs neither the model nor the data.
 
         `settings` are those of the benchmark, by which the outcomes must be judged. With `keep_others`, cases of an
-        earlier run of the same version, model and settings stay beside the new ones.
+        earlier run with the same version, model and settings stay.
         """
         protocol = codec.loads(codec.dumps(dict(settings or {})))
         rows = [
@@ -137,7 +124,7 @@ class Store:
         return sorted(path.stem for path in (self.folder / "cases").glob("*.json"))
 
     def read_cases(self, benchmark: str) -> tuple[Stamp, list[tuple[Case, dict[str, str]]]]:
-        """The stamp and the cases of a benchmark with the keys of their jobs."""
+        """Read the stamp and the cases of a benchmark, with the keys of their jobs."""
         path = self._cases_path(benchmark)
         data = _read_table(path)
         try:
@@ -148,14 +135,14 @@ class Store:
             raise AssayError(f"'{path}' is damaged ({error!r}); delete it and run the benchmark again") from error
 
     def read_settings(self, benchmark: str) -> dict[str, Any]:
-        """The settings with which a benchmark made its cases; none where they were not kept."""
+        """Read the settings with which a benchmark made its cases; empty if they were not written."""
         kept = _read_table(self._cases_path(benchmark)).get("settings")
         items = kept.items() if isinstance(kept, dict) else ()
         return {name: tuple(value) if isinstance(value, list) else value for name, value in items}
 
 
 def open_stores(root: Path) -> list[Store]:
-    """The stores of every model in a results folder (or the one store, if the folder of one model is given)."""
+    """Open the stores of all models in a results folder, or the one store if the folder of one model is given."""
     if (root / "outcomes").is_dir():
         return [Store(root)]
     stores = [Store(path.parent) for path in sorted(root.glob("*/outcomes")) if path.is_dir()]
@@ -175,7 +162,7 @@ def _read_table(path: Path) -> dict[str, Any]:
 
 
 def _write_atomically(path: Path, text: str) -> None:
-    """Replace a file in one step, so that a reader or a power cut never sees half of it."""
+    """Replace a file in one step: neither a reader nor a power cut can leave half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -186,12 +173,12 @@ def _write_atomically(path: Path, text: str) -> None:
 
 def _cannot_write(path: Path, error: OSError) -> AssayError:
     return AssayError(
-        f"'{path}' cannot be written ({error.strerror or error}); see whether the folder is there and has room"
+        f"'{path}' cannot be written ({error.strerror or error}); check that the folder exists and the disk is not full"
     )
 
 
 def _rows_of(path: Path, stamp: Stamp, settings: object) -> list[dict[str, Any]]:
-    """Cases that an earlier run of the same kind left; none from a damaged file, which is about to be replaced."""
+    """Cases of an earlier run of the same kind; none from a damaged file, which is replaced anyway."""
     try:
         old = _read_table(path)
         same = (old["version"], old["fingerprint"]) == stamp and old.get("settings", {}) == settings

@@ -16,7 +16,12 @@ from assay.naming import did_you_mean
 
 @dataclass(frozen=True)
 class Suite:
-    """A named choice of benchmarks; `settings` change the fields of single benchmarks."""
+    """A named choice of benchmarks; `settings` change their fields.
+
+    The settings of a benchmark stand under its name. Those under a category, such as "liquids", hold for every
+    benchmark of the category that has such a field, so that benchmarks which share a simulation cannot drift apart;
+    the settings of a single benchmark come before them.
+    """
 
     name: str
     description: str
@@ -25,31 +30,49 @@ class Suite:
 
     def build(self) -> list[Benchmark]:
         """The benchmarks themselves, with the suite's settings."""
+        names = find_benchmarks(self.benchmarks)  # first, because it may load benchmarks from files
         known = registered_benchmarks()
+        categories = {name.partition(".")[0] for name in known}
         for name in self.settings:
-            if name not in known:
+            if name in categories:
+                self._check_category(name, known)
+            elif name not in known:
+                hint = did_you_mean(name, [*known, *categories])
                 raise AssayError(
-                    f"suite '{self.name}' has settings for '{name}', which is no benchmark{did_you_mean(name, known)}"
+                    f"suite '{self.name}' has settings for '{name}', which is no benchmark or category{hint}"
                 )
-        return [self._build(known[name]) for name in find_benchmarks(self.benchmarks)]
+        return [self._build(known[name]) for name in names]
+
+    def _check_category(self, category: str, known: Mapping[str, type[Benchmark]]) -> None:
+        """`AssayError` for a setting that no benchmark of the category has."""
+        members = [kind for name, kind in known.items() if name.partition(".")[0] == category]
+        fields = {name for kind in members for name in kind.__dataclass_fields__}
+        for setting in self.settings[category]:
+            if setting not in fields:
+                hint = did_you_mean(setting, fields)
+                raise AssayError(
+                    f"suite '{self.name}' sets '{setting}', which no benchmark of category '{category}' has{hint}"
+                )
 
     def _build(self, kind: type[Benchmark]) -> Benchmark:
-        chosen = {k: tuple(v) if isinstance(v, list) else v for k, v in self.settings.get(kind.name, {}).items()}
-        unknown = set(chosen) - set(kind.__dataclass_fields__)
-        if unknown:
-            wrong = sorted(unknown)[0]
-            hint = did_you_mean(wrong, kind.__dataclass_fields__)
-            raise AssayError(f"suite '{self.name}' sets '{wrong}', which benchmark '{kind.name}' does not have{hint}")
-        return kind(**chosen)
+        fields, own = kind.__dataclass_fields__, self.settings.get(kind.name, {})
+        for setting in own:
+            if setting not in fields:
+                hint = did_you_mean(setting, fields)
+                raise AssayError(
+                    f"suite '{self.name}' sets '{setting}', which benchmark '{kind.name}' does not have{hint}"
+                )
+        shared = {k: v for k, v in self.settings.get(kind.name.partition(".")[0], {}).items() if k in fields}
+        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in {**shared, **own}.items()})
 
     def adjusted(self, **settings: object) -> Suite:
         """The suite with other settings, such as `seeds=3`, for every benchmark that has them; one at least must."""
-        known = registered_benchmarks()
+        names, known = find_benchmarks(self.benchmarks), registered_benchmarks()
         changed = {name: dict(values) for name, values in self.settings.items()}
         for setting, value in settings.items():
             if setting in FIXED.get(self.name, ()):
                 raise AssayError(f"'{setting}' is off in suite '{self.name}', whose protocol is fixed; leave it out")
-            takers = [n for n in find_benchmarks(self.benchmarks) if setting in known[n].__dataclass_fields__]
+            takers = [n for n in names if setting in known[n].__dataclass_fields__]
             if not takers:
                 raise AssayError(f"no chosen benchmark has the setting '{setting}'; {_who_has(setting)}")
             for name in takers:

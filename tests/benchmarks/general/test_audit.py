@@ -9,7 +9,7 @@ import pytest
 
 from assay.api import run
 from assay.results import BenchmarkResult
-from assay.sound_data import write_sound_data
+from assay.sabotage.data import write_sound_data
 
 NAMES = ("general.stability", "general.energy_conservation", "molecules.bond_lengths", "molecules.ring_planarity")
 

@@ -56,6 +56,10 @@ def test_springs_keep_their_energy_and_the_error_falls_with_the_square_of_the_ti
     assert found.status == "ok", found.reason
     assert abs(found.values["drift"]) < 1.0
     assert (found.stderr["drift"] or 0.0) < 1.0
+    assert found.tolerances["drift"] == 1.0
+    short = seen(SOUND, tmp_path / "short", 100)
+    assert (short.stderr["drift"] or 0.0) > 0.5
+    assert short.tolerances["drift"] == pytest.approx(2.0 * (short.stderr["drift"] or 0.0))
     assert found.values["time_step_order"] == pytest.approx(2.0, abs=0.3)
     assert found.values["exchange"] < 0.1
     assert score(found) == 1.0

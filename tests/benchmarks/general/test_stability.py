@@ -110,6 +110,18 @@ def test_the_metric_has_the_score_of_the_systems(tmp_path: Path) -> None:
     metrics = {m.name: m for m in asked.measure([good, bad])}
     assert metrics["stability"].score == metrics["stability"].value == 0.5
     assert metrics["survived"].value == 0.5
+    assert metrics["stability"].stderr == pytest.approx(0.5)  # 1 and 0: their scatter over the root of two
+
+
+def test_the_error_of_several_seeds_is_their_scatter(tmp_path: Path) -> None:
+    asked = built(steps=600, interval=10, seeds=2)
+    (case,) = planned_cases(asked, Scope(survey(), data()))
+    runs = run_case(case, SOUND, tmp_path)
+    hot = run_case(case, HOPELESS["wrong_sign_forces"](SOUND), tmp_path / "hot")
+    found = observe_case(asked, case, {"run1": runs["run1"], "run2": hot["run2"]})
+    first, second = (event["score"] for event in found.detail["verdicts"])
+    assert found.values["stability"] == pytest.approx((first + second) / 2.0)
+    assert found.stderr["stability"] == pytest.approx(abs(first - second) / 2.0)
 
 
 def test_eight_kinds_of_systems_come_with_the_program() -> None:

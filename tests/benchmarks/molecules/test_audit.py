@@ -20,7 +20,7 @@ from assay.data.source import DataSource
 from assay.jobs import Band, Job, Relaxation, SinglePoints
 from assay.outcome import OK, Outcome, Point, pack_points
 from assay.results import BenchmarkResult
-from assay.sound_data import write_sound_data
+from assay.sabotage.data import write_sound_data
 from assay.units import KCAL
 from molecule_cases import NAMES, benchmark, survey
 

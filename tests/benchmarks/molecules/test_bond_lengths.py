@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.analysis.blocks import average
 from assay.benchmark import Observation, Scope, observe_case, planned_cases
 from assay.data.bond_types import BOND_TYPES
 from assay.data.dataset import Record
@@ -18,7 +19,7 @@ from assay.outcome import OK, Outcome
 from assay.store.trajectory import Recorder, Trajectory, trajectory_path
 from assay.structure import Structure
 from molecule_cases import Model, benchmark, source, survey
-from run_cases import HOPELESS, observe_runs, springs
+from run_cases import HOPELESS, observe_runs, run_case, springs
 
 LENGTH, STIFFNESS = 1.41, BOND_TYPES["C-O"].stiffness
 REST = np.array([[0.0, 0.0, 0.0], [LENGTH, 0.0, 0.0]])
@@ -57,6 +58,35 @@ def test_a_sound_bond_has_its_length_and_the_fluctuation_of_its_stiffness(sound:
     assert found.values["mean_deviation"] == pytest.approx(0.8 * found.values["fluctuation"], rel=0.1)
     assert (found.stderr["fluctuation_ratio"] or 0.0) > 0.05
     assert found.detail["histogram"].sum() <= 2001
+
+
+def test_standard_errors_are_those_of_the_amplitudes_that_friction_makes(tmp_path: Path) -> None:
+    """In 4 ps with a friction of 2/ps there are 4 amplitudes, so that the fluctuation is known to 1 / (2 sqrt(4))."""
+    asked = benchmark(NAME, steps=4000, interval=5, drop_start=False)
+    found = observe_runs(asked, planned_cases(asked, Scope(survey(), data())), SOUND, tmp_path)["pair"]
+    errors = {name: error or 0.0 for name, error in found.stderr.items()}
+    assert errors["fluctuation_error"] == pytest.approx(0.25, rel=0.01)
+    assert errors["fluctuation"] == pytest.approx(0.25 * found.values["fluctuation"], rel=0.01)
+    assert errors["fluctuation_ratio"] == pytest.approx(0.25 * found.values["fluctuation_ratio"], rel=0.01)
+    # The mean of |x| of a normal distribution is sqrt(2 / π) of its width.
+    assert errors["mean_deviation"] == pytest.approx(np.sqrt(2.0 / np.pi) * errors["fluctuation"], rel=0.02)
+    assert found.tolerances["fluctuation_error"] == pytest.approx(max(np.log(1.4), 0.5), rel=0.01)
+
+
+def test_the_error_of_the_bias_is_that_of_the_mean_length(tmp_path: Path) -> None:
+    """One run: the error of a correlated mean. Three runs: their scatter, or their own errors, if larger."""
+    asked = benchmark(NAME, steps=2000, interval=5, drop_start=False, seeds=3)
+    (case,) = planned_cases(asked, Scope(survey(), data()))
+    runs = run_case(case, SOUND, tmp_path)
+    means = []
+    for run in runs.values():
+        positions = np.concatenate([frames.positions for frames in run.trajectory().chunks()])
+        means.append(average(np.linalg.norm(positions[:, 0] - positions[:, 1], axis=1)))
+    one, three = observe_case(asked, case, {"run1": runs["run1"]}), observe_case(asked, case, runs)
+    assert one.stderr["bias"] == pytest.approx(means[0].stderr)
+    own = np.sqrt(sum((mean.stderr or 0.0) ** 2 for mean in means)) / 3.0
+    scatter = np.std([mean.value for mean in means], ddof=1) / np.sqrt(3.0)
+    assert three.stderr["bias"] == pytest.approx(max(own, scatter))
 
 
 def test_too_stiff_and_too_soft_are_told_apart(tmp_path: Path) -> None:

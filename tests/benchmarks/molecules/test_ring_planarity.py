@@ -72,6 +72,15 @@ def test_a_sound_ring_bends_as_its_springs_say(tmp_path: Path) -> None:
     assert score(found) == found.values["literal_score"] == 1.0
 
 
+def test_standard_errors_are_those_of_the_amplitudes_of_two_modes(tmp_path: Path) -> None:
+    """A ring of five has two modes out of its plane: in 4 ps with a friction of 2/ps 8 amplitudes in all."""
+    asked = benchmark(NAME, steps=4000, interval=5, drop_start=False)
+    found = observe_runs(asked, planned_cases(asked, Scope(survey(), data())), SOUND, tmp_path)["pyramids"]
+    errors = {name: error or 0.0 for name, error in found.stderr.items()}
+    assert errors["fluctuation_error"] == pytest.approx(0.5 / np.sqrt(8.0), rel=0.01)
+    assert errors["plane_rmsd_mean"] == pytest.approx(errors["fluctuation_error"] * found.values["plane_rmsd_mean"])
+
+
 def test_too_stiff_and_too_soft_are_told_apart(tmp_path: Path) -> None:
     stiff, soft = (seen(scaled(SOUND, f, f), tmp_path, 10_000) for f in (3.0, 1.0 / 3.0))
     assert stiff.values["fluctuation_ratio"] == pytest.approx(3.0**-0.5, abs=0.12)

@@ -276,7 +276,7 @@ def test_a_model_without_crystals_or_clusters_is_not_asked() -> None:
 
 
 def test_bad_protocols_are_refused() -> None:
-    with pytest.raises(AssayError, match="squeezed"):
+    with pytest.raises(AssayError, match="crystals cannot have"):
         Compression(shortest=0.8)
     with pytest.raises(AssayError, match="'5' points"):
         Compression(points=5)

@@ -131,7 +131,7 @@ def test_slabs_have_the_lattice_of_the_metal_or_the_length_scale_of_the_model() 
 def test_models_without_two_metals_get_slabs_of_what_they_have(elements: tuple[int, ...], first: str) -> None:
     made = cases(survey(elements))
     assert next(iter(made)) == first
-    assert "for want of two metals" in made[first].context["said"]
+    assert "instead of two metals" in made[first].context["said"]
 
 
 def test_models_of_clusters_get_molecules_far_apart() -> None:

@@ -18,7 +18,7 @@ from assay.jobs import Band, Job, Probe, Relaxation, SinglePoints
 from assay.model import Model
 from assay.models.loading import from_object
 from assay.outcome import ERROR, FAILED, OK, Outcome
-from assay.sound import SoundPotential
+from assay.sabotage.sound import SoundPotential
 from assay.structure import Floats, Structure
 
 Answers = list[tuple[float, Floats]]

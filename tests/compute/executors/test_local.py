@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.compute.cost import steady
-from assay.compute.executors.local import InProcess, LocalProcesses, open_executor
+from assay.compute.cost import CostModel
+from assay.compute.executors import open_executor
 from assay.compute.runner import Runner
 from assay.configurations import dimer
 from assay.jobs import Job, Probe, SinglePoints
@@ -28,7 +28,9 @@ def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0) -
     model = load_model(f"{MACHINE}:{factory}")
     store = Store.create(folder, "model")
     with open_executor(model, store, workers) as executor:
-        yield Runner(model, store, executor, timeout, pace=steady(1e-3))
+        cost = CostModel.of_model(model, timeout)
+        cost.record_small_structures(1e-3)
+        yield Runner(model, store, executor, cost)
 
 
 def jobs(*guilty: int) -> list[Job]:
@@ -137,23 +139,3 @@ def test_a_job_that_no_engine_knows_is_our_error(tmp_path: Path) -> None:
     assert found.status == ERROR
     assert "there_is_no_such_probe" in found.reason
     assert "Traceback (most recent call last)" in found.traceback
-
-
-def test_workers_are_processes_unless_the_model_cannot_leave_this_one(tmp_path: Path) -> None:
-    model = load_model(f"{MACHINE}:slow")
-    store = Store.create(tmp_path, "model")
-    kinds = []
-    for workers, chosen in ((2, model), (0, model), (2, load_model(_unpicklable()))):
-        with open_executor(chosen, store, workers) as executor:
-            kinds.append(type(executor))
-    assert kinds == [LocalProcesses, InProcess, InProcess]
-
-
-def _unpicklable() -> object:
-    import threading
-
-    from assay.sound import SoundPotential
-
-    calculator = SoundPotential()
-    calculator.lock = threading.Lock()
-    return calculator

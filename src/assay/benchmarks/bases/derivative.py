@@ -16,7 +16,7 @@ from assay.structure import Floats, Structure
 from assay.survey import Survey
 
 STEPS = tuple(0.032 / 3**k for k in range(8))
-"""Displacements in Å, from 0.032 down to 1.5e-5: large ones for noisy models, small ones to pass between kinks."""
+"""Displacements (Å) from 0.032 to 1.5e-5: large ones for noisy models, small ones to fit between kinks."""
 
 
 def ladder_cases(survey: Survey) -> Iterable[Case]:
@@ -51,10 +51,10 @@ def split_ladder(case: Case, outcome: Outcome) -> tuple[Point, Floats, Floats, F
 
 
 LOOSEST = 0.02
-"""However rough the function, an error beyond this fraction of its largest derivative is never forgiven."""
+"""An error beyond this fraction of the largest derivative fails, however rough the function is."""
 
 ENOUGH = 0.8
-"""At least this part of all derivatives must be sharp enough to be judged."""
+"""At least this fraction of all derivatives must be known well enough to be judged."""
 
 
 @dataclass(frozen=True)
@@ -68,23 +68,24 @@ class Judged:
 
 
 def judge_derivatives(
-    errors: Floats, doubt: Floats, gap: Floats, scale: float, relative: float, rounding: float
+    errors: Floats, uncertainty: Floats, gap: Floats, scale: float, relative: float, rounding: float
 ) -> Judged:
-    """Pick the worst error. Allowed is a fraction of the largest derivative, or more where the function is unsure: ten
-    times the uncertainty of the estimate, or a kink, at which a derivative may be that of either side.
+    """The worst error relative to its tolerance.
 
-    Places where that would be more than `LOOSEST` are left out, unless they are too many: then the function is too
-    rough to have the derivative claimed for it, and all are judged.
+    The tolerance is a fraction of the largest derivative, or more where the derivative is uncertain: ten times the
+    uncertainty of the estimate, or the size of a kink, where a derivative may be that of either side. Places where this
+    is more than `LOOSEST` are left out, unless they are too many: then the function is too rough, and all are judged.
     """
-    allowed = np.maximum(np.maximum(relative * scale, 10.0 * doubt), 0.6 * gap).ravel()
-    sharp = allowed <= LOOSEST * scale
-    if sharp.mean() < ENOUGH:
-        sharp[:] = True
+    allowed = np.maximum(np.maximum(relative * scale, 10.0 * uncertainty), 0.6 * gap).ravel()
+    certain = allowed <= LOOSEST * scale
+    if certain.mean() < ENOUGH:
+        certain[:] = True
     allowed = np.minimum(allowed, LOOSEST * scale)
-    ratio = np.where(sharp, errors.ravel() / allowed, -1.0)
+    ratio = np.where(certain, errors.ravel() / allowed, -1.0)
     worst = int(np.argmax(ratio))
-    # The letter is given against the usual uncertainty, so that a rough spot cannot excuse itself.
-    return Judged(worst, float(errors.ravel()[worst]), float(allowed[worst]), max(float(np.median(doubt)), rounding))
+    # The letter is relative to the usual uncertainty, so that a rough place does not improve its own letter.
+    floor = max(float(np.median(uncertainty)), rounding)
+    return Judged(worst, float(errors.ravel()[worst]), float(allowed[worst]), floor)
 
 
 def coordinate(index: int) -> str:

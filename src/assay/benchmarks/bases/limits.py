@@ -1,4 +1,4 @@
-"""How large an error may be: tolerances that follow from precision and noise, and the comparisons that use them."""
+"""Tolerances that follow from the precision and noise of a model, and the comparisons that use them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from assay.structure import Floats
 
 EPSILON = {"float64": 2.2e-16, "float32": 1.2e-7}
 ENERGY = {"float64": 1e-8, "float32": 3e-6}
-"""Relative change of an energy that is still called equal."""
+"""Relative difference up to which two energies are equal."""
 
 FORCES = {"float64": 1e-6, "float32": 1e-3}
-"""The same for forces, relative to the largest one; wider, since iterative models converge forces less well."""
+"""The same for forces, relative to the largest one; wider, because iterative models converge forces less well."""
 
 
 @dataclass(frozen=True)
 class Residual:
-    """One comparison: what differs, by how much, how much may differ and why, and how much is mere noise."""
+    """One comparison: where, the error, its unit, the tolerance, the noise floor, and the reason for the tolerance."""
 
     where: str
     error: float
@@ -91,11 +91,11 @@ class Limits:
         return Residual(f"{where}: forces", error, "eV/Å", tolerance, floor, self._why(relative, "largest force"))
 
     def _allowance(self, noise: float, most: float, tight: float) -> float:
-        """What noise excuses: ten times its floor, up to a limit, and nothing where the noise itself is judged."""
+        """Tolerance for noise: ten times its floor up to a limit, and none where the noise itself is judged."""
         return min(10.0 * noise, most) if tight == 1.0 else 0.0
 
     def _why(self, relative: float, what: str) -> str:
-        return f"{relative:.0e} of the {what} in {self.precision}, or ten times the noise floor if that is more"
+        return f"{relative:.0e} of the {what} in {self.precision}, or ten times the noise floor if that is larger"
 
 
 ULPS = 8.0
@@ -126,7 +126,7 @@ class Refused(Exception):
 
 
 def base_point(points: Sequence[Point]) -> Point:
-    """The point that a comparison starts from; `Refused` when the model would not compute it."""
+    """The point that a comparison starts from; raises `Refused` if the model did not compute it."""
     if not points[0].ok:
         raise Refused(points[0].reason, points[0].cause)
     return points[0]
@@ -141,7 +141,7 @@ def compare(
     forces: Floats,
     extra: tuple[float, float] = (0.0, 0.0),
 ) -> list[Residual]:
-    """Judge a second evaluation against what is expected of it: an energy (eV) and forces (eV/Å)."""
+    """Compare a second evaluation with the energy (eV) and forces (eV/Å) that it should have."""
     if not other.ok:
         return [Residual(f"{where}: {other.reason}", math.inf, "eV", 0.0, 0.0, "the model answered before")]
     count = len(other.forces)
@@ -152,7 +152,7 @@ def compare(
 
 
 def judge_deviations(case: Case, test: str, values: Data, tight: tuple[float, float] = (1.0, 1.0)) -> list[Residual]:
-    """Judge what a probe measured as the deviation of each structure; `tight` scales the two tolerances."""
+    """Compare the deviations that a probe measured with their tolerances, which `tight` scales."""
     limits, labels = Limits.of(case), case.context["labels"]
     indices = np.asarray(values["indices"], dtype=int)
     arrays = {

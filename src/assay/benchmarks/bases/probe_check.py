@@ -1,4 +1,4 @@
-"""Checks in which a probe evaluates all structures in a second way; the check judges how much the results differ."""
+"""The base of checks in which a probe evaluates all structures in a second way; both answers must agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.survey import Survey, repeats_job, subject_labels
 
 @dataclass(frozen=True)
 class ProbeCheck(Check):
-    """One job: `probe` evaluates every structure in a special way; `phrase` names that way in comments."""
+    """One job: the probe evaluates every structure in its own way, which `phrase` names in messages."""
 
     probe: ClassVar[str] = ""
     role: ClassVar[str] = ""

@@ -6,7 +6,7 @@ and reference energies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -157,9 +157,15 @@ def outside_claims(record: Record, survey: Survey) -> str:
     return ""
 
 
-def claimed(records: Iterable[Record], survey: Survey) -> list[Record]:
-    """The records that the model supports."""
-    return [record for record in records if not outside_claims(record, survey)]
+def small_molecules(scope: Scope, count: int, most_atoms: int) -> list[tuple[str, Structure]]:
+    """The smallest ring molecule and free systems of the stability data that the model supports, `count` at most."""
+    rings, systems = (
+        [r for data in scope.data.read(kind) for r in data.records if not outside_claims(r, scope.survey)]
+        for kind in ("rings", "stability")
+    )
+    smallest = sorted(rings, key=lambda record: (len(record.structures[0]), record.id))[:1]
+    free = [r for r in systems if not any(r.structures[0].pbc) and len(r.structures[0]) <= most_atoms]
+    return [(r.id, scope.survey.placed(r.structures[0])) for r in [*smallest, *free][:count]]
 
 
 def with_charge(seen: Observation, outcomes: Mapping[str, Outcome]) -> Observation:

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.blocks import Average, average
-from assay.analysis.events import RunJudgement, judge_run
-from assay.analysis.fluctuations import pooled
+from assay.analysis.events import STABLE, RunJudgement, judge_run
+from assay.analysis.fluctuations import energy_fluctuations, pooled
 from assay.analysis.motion import Problem
 from assay.analysis.topology import Topology
+from assay.benchmark import Case, Observation, failed
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
 from assay.jobs import Data, Dynamics, Job
@@ -26,11 +27,11 @@ CHUNK_NUMBERS = 200_000
 """Coordinates that are in memory at a time."""
 
 
-def replicas(job: Dynamics, seeds: int) -> dict[str, Job]:
+def replicas(job: Dynamics, seeds: int, name: str = "run") -> dict[str, Job]:
     """The same run with each of `seeds` seeds: `run1`, `run2` and so on."""
     if seeds < 1:
         raise AssayError(f"a simulation cannot be run with '{seeds}' seeds; give 1 or more")
-    return {f"run{number + 1}": replace(job, seed=job.seed + number) for number in range(seeds)}
+    return {f"{name}{number + 1}": replace(job, seed=job.seed + number) for number in range(seeds)}
 
 
 def runs_of(outcomes: Mapping[str, Outcome], name: str = "run") -> list[Outcome]:
@@ -60,6 +61,18 @@ def temperatures(run: Outcome) -> Floats:
     return np.asarray(2.0 * run.trajectory().series("kinetic") / (BOLTZMANN * int(run.values["freedom"])))
 
 
+def total_energies(run: Outcome) -> Floats:
+    """Kinetic plus potential energy (eV) of every frame."""
+    frames = run.trajectory()
+    return np.asarray(frames.series("energy") + frames.series("kinetic"))
+
+
+def energy_exchange(run: Outcome) -> tuple[float, float]:
+    """The fluctuation of the kinetic energy (eV), and that of the total energy relative to its larger part."""
+    frames = run.trajectory()
+    return energy_fluctuations(frames.series("energy"), frames.series("kinetic"))
+
+
 def mean_temperature(runs: Sequence[Outcome]) -> Average:
     """The mean temperature (K) of the second halves of all runs."""
     halves = [(series := temperatures(run))[len(series) // 2 :] for run in runs]
@@ -83,6 +96,21 @@ def judged(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
     expected, freedom = (int(run.values[name]) for name in ("expected_frames", "freedom"))
     ended = Problem(str(run.values["stopped"]), str(run.values["stopped_cause"]))
     return judge_run(_frames(run), start, target, expected, freedom, ended)
+
+
+def failed_run(case: Case, runs: Sequence[Outcome], seen: Observation | None = None) -> Observation | None:
+    """A failed case if a run stopped or, once its numbers are `seen`, if the molecule broke, heated up or stood still.
+
+    None if all runs are sound.
+    """
+    if reason := stopped(runs):
+        return failed(case, reason)
+    if seen is None:
+        return None
+    for run in (judged(case.context["body"], run) for run in runs):
+        if run.kind != STABLE:
+            return failed(case, f"{run.kind} at frame {run.frame}: {run.reason}", seen.values, seen.detail)
+    return None
 
 
 def _frames(run: Outcome) -> Iterator[tuple[Floats, Floats]]:

@@ -1,4 +1,4 @@
-"""Checks of the form: change the structure in a way that physics does not notice, and see whether the model does."""
+"""The base of symmetry checks: a change of the structure that leaves the physics as it is must leave the model so."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from assay.survey import Survey
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A changed structure and how forces follow: atom i of it was atom `order[i]`, and vectors turn by `matrix`.
+    """A changed structure, and what becomes of the forces: its atom i was atom `order[i]`, vectors turn by `matrix`.
 
-    `distance` (Å) is how far from the origin the change carries the atoms, which costs digits.
+    `distance` (Å) is how far the atoms move from the origin, which costs digits.
     """
 
     name: str

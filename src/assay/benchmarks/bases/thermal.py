@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
-from assay.analysis.events import STABLE
 from assay.analysis.fluctuations import independent_amplitudes
-from assay.benchmark import Case, Metric, Observation, Plot, failed
+from assay.benchmark import Metric, Plot
 from assay.benchmarks.bases.records import RecordBenchmark
-from assay.benchmarks.bases.runs import judged, replicas, stopped
+from assay.benchmarks.bases.runs import replicas
 from assay.data.dataset import Record
 from assay.errors import AssayError
 from assay.jobs import Dynamics, Job, Watch
-from assay.outcome import Outcome
 from assay.structure import Floats
 from assay.survey import Survey
 
@@ -61,21 +59,6 @@ class ThermalBenchmark(RecordBenchmark):
     def amplitudes(self, kept: Sequence[Floats], modes: int = 1) -> float:
         """How many independent amplitudes of vibration the kept parts of all runs hold."""
         return independent_amplitudes(sum(map(len, kept)) * self.interval / 1000.0, Dynamics.friction, modes)
-
-
-def failed_run(case: Case, runs: Sequence[Outcome], seen: Observation | None = None) -> Observation | None:
-    """A failed case if a run stopped or, once its numbers are `seen`, if the molecule broke, heated up or stood still.
-
-    None if all runs are sound.
-    """
-    if reason := stopped(runs):
-        return failed(case, reason)
-    if seen is None:
-        return None
-    for run in (judged(case.context["body"], run) for run in runs):
-        if run.kind != STABLE:
-            return failed(case, f"{run.kind} at frame {run.frame}: {run.reason}", seen.values, seen.detail)
-    return None
 
 
 def thermal_plots(quantity: str, label: str) -> tuple[Plot, ...]:

@@ -1,4 +1,4 @@
-"""Ice, atom by atom: a periodic system of any size for models that know hydrogen and oxygen."""
+"""Ice: a periodic system of any size for models that support hydrogen and oxygen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOND = 0.97
 
 @cache
 def ice_cell() -> Structure:
-    """Eight water molecules, 24 atoms, in an orthorhombic cell of ice Ih; each oxygen gives two of its four bonds."""
+    """Eight water molecules, 24 atoms, in an orthorhombic cell of ice Ih; each oxygen donates two of its four bonds."""
     cell, oxygens = _oxygens()
     bonds = _bonds(cell, oxygens)
     molecules: list[list[Floats]] = [[] for _ in oxygens]
@@ -51,7 +51,7 @@ def _bonds(cell: Floats, oxygens: Floats) -> list[tuple[int, int, Floats]]:
 
 
 def _given(bonds: list[tuple[int, int, Floats]], count: int) -> list[tuple[int, Floats]]:
-    """A giver for each bond such that all give as many as they take: walk along all bonds, in closed rounds."""
+    """A donor for each bond, by closed walks along the bonds: each oxygen donates as many as it accepts."""
     left = dict(enumerate(bonds))
     found = []
     for start in range(count):

@@ -25,7 +25,7 @@ CONTACT = (1.0, 1.25, 1.6)
 """Distances at which a far atom must be felt, in touching distances."""
 
 NOBLE = (10, 18, 2, 36, 54)
-"""Who stands in for a missing species, the nearest to neon first; then H, then any species of the model."""
+"""Species that replace a missing one, the most similar to neon first; then H, then any species of the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def placements() -> Placements:
 class Scene:
     """A molecule around the origin (Å), in the open or in the middle of a cube with the periodic directions `pattern`.
 
-    Models that take a spin (`spin`) are told charge 0 and the lowest multiplicity that the electrons allow.
+    Models that support spin (`spin`) get charge 0 and the lowest multiplicity that the electrons allow.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Scene:
 def molecule_scene(survey: Survey, patterns: Sequence[str], edge: float) -> Scene | str:
     """Acetone, or for other species the cluster of all of them; where the model has neither, the reason.
 
-    `patterns` are tried in turn, then those that the model knows.
+    `patterns` are tried in this order, then those that the model supports.
     """
     pattern = next((p for p in (*patterns, *survey.pbc) if p in survey.pbc), "FFF")
     shipped, spin = placements(), bool(survey.card.spin)

@@ -1,4 +1,4 @@
-"""Slabs and molecules that stand far apart, for the benchmark of extensivity. Lengths in Å."""
+"""Pairs of slabs or molecules far apart, for the benchmark of extensivity. Lengths in Å."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METALS = (13, 20, 28, 29, 38, 45, 46, 47, 70, 77, 78, 79, 82, 90)
 """Metals that are face-centred cubic under normal conditions."""
 
 MISMATCH = 0.05
-"""Pairs whose spacings differ by more are used only if there is no better one."""
+"""Pairs whose spacings differ by more than this fraction are used only if there is no better pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def slab_pairs(survey: Survey, gaps: Sequence[float], size: int, layers: int) ->
     plan = [(pair, gaps[0]) for pair in fitting]
     plan += [(fitting[0], gap) for gap in gaps[1 : 1 + len(gaps) - len(plan)]]
     pattern = "TTT" if "TTT" in survey.pbc else "TTF"
-    said = "" if len(metals) > 1 else f"slabs of {'-'.join(symbol(z) for z in fitting[0])} for want of two metals"
+    said = "" if len(metals) > 1 else f"slabs of {'-'.join(map(symbol, fitting[0]))} instead of two metals"
     return [_slabs(pair, spacing, gap, size, layers, pattern, said) for pair, gap in plan]
 
 
@@ -124,7 +124,7 @@ def _apart(label: str, first: Structure, second: Structure, gap: float) -> Parts
 def copies(survey: Survey, times: int, gap: float) -> tuple[str, Structure, Structure] | str:
     """Acetone or the cluster of all species, and times³ of it on a cubic grid with `gap` between them.
 
-    Both are in the open or, for models that know only periodic systems, in the same cube. The reason if there is none.
+    Both are in the open or, for models that support only periodic systems, in the same cube. Without them, the reason.
     """
     scene = molecule_scene(survey, ("FFF", "TTT"), 0.0)
     if isinstance(scene, str):

@@ -8,10 +8,8 @@ the same time. Systems: the smallest ring molecule and systems of the stability 
 none of them, and a crystal of the same elements (ice, or a cubic one) if it supports periodic systems.
 - drift: slope of the total energy over the last four fifths of the time, per atom. Good up to 1 meV/atom/ps, or twice
   its standard error in a short run. This drift heats by 4 K/ps, which moves a run with a friction of 2/ps by 1 K.
-- half_step_drift: the same at half the time step; a drift that stays is the model's and not the integrator's
-  (reported).
-- time_step_order: the power of the time step with which fluctuations of the total energy fall, 2 for smooth forces
-  (reported).
+- half_step_drift: the same at half the time step; a drift that stays is the model's, not the integrator's (reported).
+- time_step_order: power of the time step with which fluctuations of the total energy fall; 2 if smooth (reported).
 - exchange: fluctuation of the total energy over that of kinetic or potential energy, whichever is larger. Above 0.3, or
   if the kinetic energy never changes, the system fails: without forces there is nothing to conserve.
 - Score of a system: that of drift.
@@ -28,17 +26,16 @@ from math import log2
 import numpy as np
 
 from assay.analysis.blocks import Average
-from assay.analysis.fluctuations import drift_with_memory, energy_exchange, pooled
+from assay.analysis.fluctuations import drift_with_memory, pooled
 from assay.benchmark import Benchmark, Case, Metric, Observation, Plot, Scope, failed
-from assay.benchmarks.bases.records import claimed
-from assay.benchmarks.bases.runs import runs_of, stopped, thinned, times
+from assay.benchmarks.bases.records import small_molecules
+from assay.benchmarks.bases.runs import energy_exchange, replicas, runs_of, stopped, thinned, times, total_energies
 from assay.benchmarks.builders.crystals import usual_crystal
 from assay.jobs import Dynamics, Job
 from assay.outcome import OK, Outcome
-from assay.structure import Floats, Structure
+from assay.structure import Structure
 from assay.units import BOLTZMANN
 
-MEV = 1000.0
 UNBALANCED = 0.3
 MEMORY = 0.5
 """Time (ps) for which the error of the integrator may go in one direction, as heat moves between motions."""
@@ -72,29 +69,18 @@ class EnergyConservation(Benchmark):
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """One case for each system."""
-        for name, structure in self._systems(scope):
+        molecules = small_molecules(scope, self.molecules, self.most_atoms) or scope.survey.clusters()[:1]
+        species = {int(z) for _, structure in molecules for z in structure.numbers}
+        for name, structure in [*molecules, *usual_crystal(scope.survey, species)]:
             yield Case(name, self._jobs(structure), {"atoms": len(structure)})
-
-    def _systems(self, scope: Scope) -> list[tuple[str, Structure]]:
-        survey = scope.survey
-        rings, systems = (
-            claimed((r for data in scope.data.read(kind) for r in data.records), survey)
-            for kind in ("rings", "stability")
-        )
-        smallest = sorted(rings, key=lambda record: (len(record.structures[0]), record.id))[:1]
-        free = [r for r in systems if not any(r.structures[0].pbc) and len(r.structures[0]) <= self.most_atoms]
-        chosen = [(r.id, survey.placed(r.structures[0])) for r in [*smallest, *free][: self.molecules]]
-        molecules = chosen or survey.clusters()[:1]
-        return molecules + usual_crystal(survey, {int(z) for _, s in molecules for z in s.numbers})
 
     def _jobs(self, structure: Structure) -> dict[str, Job]:
         """Both time steps over the same time, for each seed."""
         jobs: dict[str, Job] = {}
-        for seed in range(self.seeds):
-            for role, part in (("run", 1), ("fine", 2)):
-                steps, interval, timestep = self.steps * part, self.interval * part, self.timestep / part
-                job = Dynamics(structure, "nve", timestep=timestep, steps=steps, interval=interval, seed=seed)
-                jobs[f"{role}{seed + 1}"] = job
+        for role, part in (("run", 1), ("fine", 2)):
+            steps, interval, timestep = self.steps * part, self.interval * part, self.timestep / part
+            job = Dynamics(structure, "nve", timestep=timestep, steps=steps, interval=interval)
+            jobs |= replicas(job, self.seeds, role)
         return jobs
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
@@ -103,12 +89,12 @@ class EnergyConservation(Benchmark):
         if reason := stopped([*coarse, *fine]):
             return failed(case, reason)
         drift, half = (pooled([self._drift(r, atoms, n) for r in runs]) for runs, n in ((coarse, 1), (fine, 2)))
-        shares = [energy_exchange(_series(run, "energy"), _series(run, "kinetic")) for run in coarse]
+        shares = [energy_exchange(run) for run in coarse]
         exchange = float(np.mean([share for _, share in shares]))
         values = {"drift": drift.value, "half_step_drift": half.value, "exchange": exchange}
-        noise = [float(np.mean([np.std(_total(run)) for run in runs])) for runs in (coarse, fine)]
+        noise = [float(np.mean([np.std(total_energies(run)) for run in runs])) for runs in (coarse, fine)]
         values |= {"time_step_order": log2(noise[0] / noise[1])} if min(noise) > 0.0 else {}
-        energy = _total(coarse[0])
+        energy = total_energies(coarse[0])
         detail = {"time": thinned(times(coarse[0], self.timestep)), "energy": thinned(energy - energy[0]), "unit": "eV"}
         heat = BOLTZMANN * 300.0 * np.sqrt(1.5 * atoms)
         errors = {"drift": drift.stderr, "half_step_drift": half.stderr}
@@ -118,17 +104,9 @@ class EnergyConservation(Benchmark):
         return Observation(case.id, OK, values, detail=detail, tolerances=limits, stderr=errors)
 
     def _drift(self, run: Outcome, atoms: int, part: int) -> Average:
-        clock, energies = times(run, self.timestep / part), _total(run)
+        clock, energies = times(run, self.timestep / part), total_energies(run)
         start = int(SETTLING * len(clock))
-        return drift_with_memory(clock[start:], MEV * energies[start:] / atoms, MEMORY)
-
-
-def _series(run: Outcome, name: str) -> Floats:
-    return run.trajectory().series(name)
-
-
-def _total(run: Outcome) -> Floats:
-    return np.asarray(_series(run, "energy") + _series(run, "kinetic"))
+        return drift_with_memory(clock[start:], 1000.0 * energies[start:] / atoms, MEMORY)
 
 
 def _unmoved(moved: float, exchange: float) -> str:

@@ -27,8 +27,8 @@ from assay.analysis.blocks import average
 from assay.analysis.fluctuations import harmonic_spread, pooled, spread, without_warm_up
 from assay.benchmark import Case, Metric, Observation
 from assay.benchmarks.bases.records import CHARGE_IGNORED
-from assay.benchmarks.bases.runs import body_of, followed, mean_temperature, runs_of, thinned, times
-from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, failed_run, thermal_plots
+from assay.benchmarks.bases.runs import body_of, failed_run, followed, mean_temperature, runs_of, thinned, times
+from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, thermal_plots
 from assay.configurations import symbol
 from assay.data.bond_types import BOND_TYPES, bond_type
 from assay.data.dataset import Record

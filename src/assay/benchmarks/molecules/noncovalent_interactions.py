@@ -103,7 +103,7 @@ def _monomers(record: Record) -> tuple[Structure, ...]:
 
 
 def _against_monomers(case: Case, outcomes: Mapping[str, Outcome]) -> dict[str, float]:
-    """E(complex) − E(first) − E(second) and its error (kcal/mol); nothing if a molecule was not asked or refused."""
+    """E(complex) − E(first) − E(second) and its error (kcal/mol); nothing if a molecule was not evaluated."""
     outcome = outcomes.get(MONOMERS)
     alone = outcome.points() if outcome is not None and outcome.status == OK else []
     if len(alone) != 2 or not all(point.ok for point in alone):

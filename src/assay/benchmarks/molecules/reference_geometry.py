@@ -1,7 +1,6 @@
 """A molecule stays at its reference geometry, and comes back to it when displaced.
 
-Bond lengths and angles are the first thing that every calculation on a molecule rests on. A minimum alone says little:
-a model without forces leaves every geometry as it is.
+Every calculation on a molecule rests on its geometry. A minimum alone says little: a model without forces leaves it.
 
 Protocol: two minimisations to 0.01 eV/Å, one from the reference geometry and one from a displaced copy of it, about
 0.2 Å away: that of the data set, or one that is made along soft motions of the molecule. A minimisation that does not
@@ -9,14 +8,12 @@ converge, or breaks or makes a bond, fails.
 - rmsd_from_reference, rmsd_from_displaced: distance of the heavy atoms from the reference at the end, after
   superposition; of all atoms if fewer than three are heavy.
 - bond_change, angle_change: mean changes from the reference in the first minimisation (reported).
-- strain_ratio: energy that the displaced copy releases over that of the reference. Outside of a factor of 2.5 the
-  molecule fails: the model has another stiffness than nature, such as one in wrong units.
-- stiffness: mean second derivative of the energy, where the data has no energies. Outside of 1 to 120 eV/Å² the
-  molecule fails.
+- strain_ratio: energy that the displaced copy releases over that of the reference. Outside of a factor of 2.5 (as with
+  wrong units) the molecule fails.
+- stiffness: mean second derivative of the energy, if the data has no energies; outside of 1 to 120 eV/Å² it fails.
 - Score of a molecule: the worse of the two rmsd, so that a model without forces does not pass by standing still.
 Reference: geometries of the data set, named with their level of theory in every result.
-Cite: OpenFF Industry Benchmark (D'Amore et al. 2022), and MLIPAudit for the first metric, which there is taken from the
-frame from which the minimisation starts.
+Cite: OpenFF Industry Benchmark (D'Amore et al. 2022); MLIPAudit, whose first metric starts from the same frame.
 """
 
 from __future__ import annotations
@@ -29,14 +26,7 @@ import numpy as np
 from assay.analysis.molecule import bonds, mean_changes
 from assay.analysis.superposition import superposed_rmsd
 from assay.benchmark import Case, Metric, Observation, Plot, failed
-from assay.benchmarks.bases.minima import (
-    counted_atoms,
-    descents,
-    minimisation_problem,
-    released_energy,
-    stiffness,
-    strain_energy,
-)
+from assay.benchmarks.bases import minima
 from assay.benchmarks.bases.points import refusals
 from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark
 from assay.benchmarks.builders.displaced import displaced_copy, mean_square_displacement, random_displacements
@@ -48,8 +38,7 @@ from assay.outcome import OK, Outcome
 from assay.survey import Survey
 from assay.units import KCAL
 
-STIFFNESS = "stiffness"
-STRAIN_FACTOR = 2.5
+STIFFNESS, STRAIN_FACTOR = "stiffness", 2.5
 STIFFNESS_RANGE = (1.0, 120.0)
 """eV/Å²; GFN2-xTB has 10 to 48 for organic molecules, LiH and NaCl about 2."""
 
@@ -80,23 +69,23 @@ class ReferenceGeometry(RecordBenchmark):
     def jobs_of(self, record: Record, survey: Survey) -> dict[str, Job]:
         """Both minimisations and, without a reference for the strain, a measurement of the stiffness."""
         start, given = record.structures[0], record.structures[1:]
-        moved = given[0] if given else displaced_copy(start, record.id, counted_atoms(record))
+        moved = given[0] if given else displaced_copy(start, record.id, minima.counted_atoms(record))
         jobs: dict[str, Job] = {
             role: Relaxation(survey.placed(s), force_limit=self.force_limit, steps=self.steps)
             for role, s in ((REFERENCE, start), (DISPLACED, moved))
         }
-        if strain_energy(record) is None:
+        if minima.strain_energy(record) is None:
             around = (start, *random_displacements(start, record.id))
-            jobs[STIFFNESS] = SinglePoints(tuple(survey.placed(s) for s in around))
+            jobs[STIFFNESS] = SinglePoints(tuple(map(survey.placed, around)))
         return jobs
 
     def context_of(self, record: Record) -> dict[str, object]:
         """The reference geometry, its bonds, the atoms that count, and the energy of the displaced copy (eV)."""
-        start, strain = record.structures[0], strain_energy(record)
+        start, strain = record.structures[0], minima.strain_energy(record)
         radii = np.array([radius(int(z)) for z in start.numbers])
         atoms = {"positions": start.positions, "symbols": [symbol(int(z)) for z in start.numbers], "radii": radii}
         jolt = mean_square_displacement(start, record.id) if strain is None else None
-        chosen = {"bonds": bonds(start.positions, radii), "counted": counted_atoms(record)}
+        chosen = {"bonds": bonds(start.positions, radii), "counted": minima.counted_atoms(record)}
         return {**atoms, **chosen, "strain": strain, "jolt": jolt}
 
     def disqualified(self, case: Case, outcomes: Mapping[str, Outcome]) -> str:
@@ -104,29 +93,28 @@ class ReferenceGeometry(RecordBenchmark):
         if STIFFNESS in outcomes:
             if refused := refusals(outcomes[STIFFNESS].points()):
                 return refused
-            value, (low, high) = stiffness(outcomes[STIFFNESS], float(case.context["jolt"])), STIFFNESS_RANGE
-            inside = low <= value <= high
-            return "" if inside else f"the stiffness is {value:.3g} eV/Å²; molecules have {low:g} to {high:g} eV/Å²"
+            value, (low, high) = minima.stiffness(outcomes[STIFFNESS], float(case.context["jolt"])), STIFFNESS_RANGE
+            reason = f"the stiffness is {value:.3g} eV/Å²; molecules have {low:g} to {high:g} eV/Å²"
+            return "" if low <= value <= high else reason
         if outcomes[DISPLACED].status == OK:
-            ratio = released_energy(outcomes[DISPLACED]) / float(case.context["strain"])
-            if not 1.0 / STRAIN_FACTOR <= ratio <= STRAIN_FACTOR:
-                return f"the displaced copy releases {ratio:.3g} times the energy that it should"
+            ratio = minima.released_energy(outcomes[DISPLACED]) / float(case.context["strain"])
+            reason = f"the displaced copy releases {ratio:.3g} times the energy that it should"
+            return "" if 1.0 / STRAIN_FACTOR <= ratio <= STRAIN_FACTOR else reason
         return ""
 
     def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """Where the minimisations ended."""
         start, counted = np.asarray(case.context["positions"]), np.asarray(case.context["counted"])
         for role in (REFERENCE, DISPLACED):
-            if problem := minimisation_problem(case, outcomes[role]):
+            if problem := minima.minimisation_problem(case, outcomes[role]):
                 return failed(case, f"from the {role} geometry: {problem}")
         ends = {role: np.asarray(outcomes[role].values["positions"]) for role in (REFERENCE, DISPLACED)}
         values = {f"rmsd_from_{role}": superposed_rmsd(end[counted], start[counted]) for role, end in ends.items()}
         values |= mean_changes(ends[REFERENCE], start, np.asarray(case.context["bonds"]))
         values |= {f"steps_from_{role}": float(outcomes[role].values["steps"]) for role in ends}
-        released = released_energy(outcomes[DISPLACED])
-        values["energy_released"] = KCAL * released
+        values["energy_released"] = KCAL * (released := minima.released_energy(outcomes[DISPLACED]))
         if (strain := case.context["strain"]) is not None:
-            values |= {"reference_strain": KCAL * float(strain), "strain_ratio": released / float(strain)}
+            values |= {"reference_strain": KCAL * strain, "strain_ratio": released / strain}
         if STIFFNESS in outcomes:
-            values["stiffness"] = stiffness(outcomes[STIFFNESS], float(case.context["jolt"]))
-        return Observation(case.id, OK, values, detail=descents(outcomes, (REFERENCE, DISPLACED)))
+            values["stiffness"] = minima.stiffness(outcomes[STIFFNESS], float(case.context["jolt"]))
+        return Observation(case.id, OK, values, detail=minima.descents(outcomes, (REFERENCE, DISPLACED)))

@@ -28,8 +28,8 @@ from assay.analysis.fluctuations import pooled, spread, without_warm_up
 from assay.analysis.planes import plane_rmsd
 from assay.benchmark import Case, Metric, Observation
 from assay.benchmarks.bases.records import CHARGE_IGNORED
-from assay.benchmarks.bases.runs import body_of, followed, mean_temperature, runs_of, thinned, times
-from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, failed_run, thermal_plots
+from assay.benchmarks.bases.runs import body_of, failed_run, followed, mean_temperature, runs_of, thinned, times
+from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, thermal_plots
 from assay.data.dataset import Record
 from assay.jobs import Watch
 from assay.outcome import OK, Outcome

@@ -75,10 +75,8 @@ class Compression(Benchmark):
 
     def __post_init__(self) -> None:
         if self.points < 10 or not 0.0 < self.shortest < WELL_FROM < self.longest:
-            raise AssayError(
-                f"crystals cannot be squeezed at '{self.points}' points from '{self.shortest}' to '{self.longest}'; "
-                f"give at least 10 points and ratios on both sides of {WELL_FROM}"
-            )
+            grid = f"'{self.points}' points from '{self.shortest}' to '{self.longest}'"
+            raise AssayError(f"crystals cannot have {grid}; give 10 points or more and ratios around {WELL_FROM}")
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """Each single species in each lattice, and claimed elements that the model did not answer for."""

@@ -13,11 +13,10 @@ cutoff costs nothing. A pair fails if a point is refused or NaN, or if its energ
 - energy_inflections: sign changes of E'' by differences without |E''| ≤ 0.5 eV/Å². Good up to 1.
 - spearman_repulsion: rank correlation of r and E up to the lowest point, ideally −1; +1 for a curve without a wall.
 - spearman_attraction: the same from the lowest point on, ideally 1; none for a purely repulsive curve.
-- Score of a pair: the mean over these five. The following are reported only, because they depend on the level of theory
-  or belong to other checks.
-- force_energy_gap: 0 to 1, largest relative difference of f and −dE/dr where the grid resolves both.
-- short_range_hole: 1 if E falls by more than 0.1 eV on the way in from half the sum of the covalent radii.
-- bond_length_error, well_depth_error, frequency_error: against measured molecules.
+- force_energy_gap: 0 to 1, largest relative difference of f and −dE/dr where the grid resolves both (reported).
+- short_range_hole: 1 if E falls by more than 0.1 eV on the way in from half the sum of the covalent radii (reported).
+- bond_length_error, well_depth_error, frequency_error: against measured molecules (reported).
+- Score of a pair: the mean over the first five. The others depend on the level of theory or belong to other checks.
 Reference: none for the five; measured constants of 30 molecules for the bonds (Huber and Herzberg 1979).
 Cite: the pair curves of ML-PEG and MLIP Arena.
 """
@@ -85,10 +84,8 @@ class Diatomics(Benchmark):
         if self.species not in ("all", "sample"):
             raise AssayError(f"diatomics of species '{self.species}' are unknown; choose 'all' or 'sample'")
         if self.points < 10 or not 0.0 < self.shortest < self.longest:
-            raise AssayError(
-                f"diatomics cannot have '{self.points}' points from '{self.shortest}' to '{self.longest}' Å; "
-                "give at least 10 points and distances that rise from above 0"
-            )
+            grid = f"'{self.points}' points from '{self.shortest}' to '{self.longest}' Å"
+            raise AssayError(f"diatomics cannot have {grid}; give 10 points or more and rising distances")
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """One case and one job for each pair, named by rising atomic number, such as "H-C"."""
@@ -109,18 +106,14 @@ class Diatomics(Benchmark):
 
     def _case(self, pair: tuple[int, int], survey: Survey, places: list[Floats], cell: Floats) -> Case:
         name = "-".join(symbol(z) for z in pair)
-        lost = next((survey.lost[z] for z in pair if z in survey.lost), "")
-        if lost:
+        if lost := next((survey.lost[z] for z in pair if z in survey.lost), ""):
             return Case(name, {}, lost=lost)
         spin = 1 + sum(pair) % 2 if survey.card.spin else None
         charge, pbc, numbers = None if spin is None else 0, (bool(cell.any()),) * 3, np.array(pair, dtype=np.int64)
         structures = tuple(Structure(numbers, place, cell, pbc, charge, spin) for place in places)
-        context = {
-            "grid": [self.shortest, self.longest, self.points],
-            "cell": f"cube of {cell[0, 0]:g} Å" if cell.any() else "none",
-            "multiplicity": "not given" if spin is None else spin,
-            "hole_reach": HOLE_REACH * sum(radius(z) for z in pair),
-        }
+        grid = {"grid": [self.shortest, self.longest, self.points], "hole_reach": HOLE_REACH * sum(map(radius, pair))}
+        box = f"cube of {cell[0, 0]:g} Å" if cell.any() else "none"
+        context = {**grid, "cell": box, "multiplicity": "not given" if spin is None else spin}
         return Case(name, {"scan": SinglePoints(structures)}, context)
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:

@@ -57,10 +57,8 @@ class Extensivity(Benchmark):
 
     def __post_init__(self) -> None:
         if not self.gaps or min(self.gaps) <= 0.0 or self.size < 1 or self.layers < 1:
-            raise AssayError(
-                f"slabs cannot have gaps '{self.gaps}', size '{self.size}' and layers '{self.layers}'; "
-                "give gaps above 0 Å, and at least one atom along each edge and one layer"
-            )
+            asked = f"gaps '{self.gaps}', size '{self.size}' and layers '{self.layers}'"
+            raise AssayError(f"slabs cannot have {asked}; give gaps above 0 Å, one atom per edge and one layer or more")
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """The pairs of bodies, then the copies."""

@@ -1,9 +1,10 @@
 """A structure gets the same answer in a batch as alone.
 
-Batched evaluation pads, sorts and shares; a mistake there mixes structures, and is seen only when a batch is used.
+Batched evaluation pads, sorts and shares; a mistake there mixes structures, and shows only when a batch is used.
 
-Protocol: all structures in one batch, forwards and backwards, and in pairs, against one at a time. Models without a
-batched evaluator are not asked.
+Protocol:
+- All structures are evaluated in one batch, forwards and backwards, and in pairs; compared with one at a time.
+- Models without a batched evaluator are not supported.
 Reference: the model, one structure at a time.
 """
 

@@ -3,9 +3,12 @@
 A result that depends on what was computed before cannot be reproduced, and hides every other error. The largest
 deviation between repeats is the noise floor of the model, which the tolerances of all other checks use.
 
-Protocol: every cluster and crystal is evaluated again at once, in other orders, after a slightly moved copy, by a
-second calculator, through ASE's public methods, with its atoms listed backwards, in a new process with another hash
-seed, and after the model was made to refuse a structure; the positions handed in must not be altered.
+Protocol: every cluster and crystal is evaluated
+- again at once, in other orders, after a slightly moved copy, and with its atoms listed backwards;
+- by a second calculator, and through ASE's public methods;
+- in a new process with another hash seed;
+- after the model was made to refuse a structure.
+The positions that the model is given must not be altered.
 Reference: the model itself.
 """
 
@@ -19,7 +22,7 @@ import numpy as np
 from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Limits, Residual, judge_deviations
-from assay.configurations import boxed, dimer
+from assay.configurations import dimer
 from assay.jobs import Data, Probe
 from assay.outcome import Outcome
 from assay.structure import Structure
@@ -96,7 +99,6 @@ def _after_exception(limits: Limits, values: Data) -> Iterable[Residual]:
 
 def _refused_structures(survey: Survey, count: int) -> list[Structure]:
     """Structures that should make the model refuse: elements that it refused before, else two atoms in one place."""
-    free = "FFF" in survey.pbc
     found = []
     for number in [*list(survey.refused)[:2], *list(survey.invalid)[:2], *survey.refused_alone[:2]]:
         rows = np.arange(count)[:, None] * dimer(number, number).positions[1]
@@ -104,4 +106,4 @@ def _refused_structures(survey: Survey, count: int) -> list[Structure]:
     if not found and survey.answered:
         number = survey.subjects[0].numbers[0]
         found.append(Structure.build([number, number], np.zeros((2, 3))))
-    return [s if free else boxed(s) for s in found]
+    return [survey.placed(s) for s in found]

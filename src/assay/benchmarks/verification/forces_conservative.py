@@ -3,10 +3,13 @@
 If the force on atom i changes when atom j moves, the force on j must change equally when i moves. Forces that are
 predicted directly instead of derived from an energy violate this, and heat or cool a simulation without cause.
 
-Protocol: the Jacobian dF_i/dx_j of distorted clusters and crystals by the same displacements as `forces_match_energy`
-(the evaluations are shared); largest |J − Jᵀ| relative to the largest |J|, at the step where it is least, since a
-loop with work in it shows at every step and a kink in the curvature does not.
-Reference: exact for any force that derives from an energy.    Cite: Bigi, Langer and Ceriotti 2025.
+Protocol:
+- The Jacobian dF_i/dx_j of distorted clusters and crystals by the displacements of `forces_match_energy`, whose
+  evaluations are shared.
+- The largest |J − Jᵀ| relative to the largest |J|, at the step where it is least: work around a loop shows at every
+  step, a kink in the curvature does not.
+Reference: exact for any force that derives from an energy.
+Cite: Bigi, Langer and Ceriotti 2025.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ class ForcesConservative(Check):
         limits = Limits.of(case)
         base, steps, _, forces = split_ladder(case, outcomes["ladder"])
         noise = limits.force_noise(float(np.abs(base.forces).max()))
-        jacobian, doubt = extrapolated_derivative(steps, forces[:, 0], forces[:, 1], noise)
+        jacobian, uncertainty = extrapolated_derivative(steps, forces[:, 0], forces[:, 1], noise)
         scale = float(np.abs(jacobian).max())
         if scale == 0.0:
             yield Residual(
@@ -52,9 +55,11 @@ class ForcesConservative(Check):
             )
             return
         gap = derivative_gap(steps, base.forces.ravel()[None, :], forces[:, 0], forces[:, 1], noise)
-        unsure, kinks = np.maximum(doubt, doubt.T), np.maximum(gap, gap.T)
+        uncertain, kinks = np.maximum(uncertainty, uncertainty.T), np.maximum(gap, gap.T)
         relative = RELATIVE[limits.precision]
-        found = judge_derivatives(np.abs(jacobian - jacobian.T), unsure, kinks, scale, relative, limits.epsilon * scale)
+        found = judge_derivatives(
+            np.abs(jacobian - jacobian.T), uncertain, kinks, scale, relative, limits.epsilon * scale
+        )
         error = min(found.error, least_asymmetry(steps, forces))
         i, j = divmod(found.worst, len(jacobian))
         why = f"{relative:.0e} of the largest element ({scale:.2g} eV/Å²) in {limits.precision}, more at kinks"

@@ -3,12 +3,16 @@
 Dynamics conserve energy and minimisations end in minima only if F = −dE/dx. Models break this with direct force heads,
 with missing terms in a hand-written gradient, with wrong units, or by returning no forces at all.
 
-Protocol: every coordinate of distorted clusters and crystals, and of a slab and a wire, is displaced both ways by eight
-steps from 0.032 to 1.5e-5 Å; central differences are extrapolated to zero step. The estimate is chosen by its own
-uncertainty, never by closeness to the force under test; that uncertainty is the noise floor. Where the energy has a
-kink (a force that steps at a cutoff, which `energy_smooth` judges) the force may be that of either side. Structures
-whose forces are all zero fail.
-Reference: the model's own energy.    Cite: OpenKIM verification check vc-forces-numerical-derivative; Ridders 1982.
+Protocol:
+- Every coordinate of distorted clusters and crystals, and of a slab and a wire, is displaced both ways by eight steps
+  from 0.032 to 1.5e-5 Å; central differences are extrapolated to zero step.
+- The estimate is chosen by its own uncertainty, never by closeness to the force under test; that uncertainty is the
+  noise floor.
+- At a kink of the energy (a force that steps at a cutoff, which `energy_smooth` judges) the force may be that of either
+  side.
+- Structures whose forces are all zero fail.
+Reference: the model's own energy.
+Cite: OpenKIM verification check vc-forces-numerical-derivative; Ridders 1982.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.differences import derivative_gap, extrapolated_derivative
-from assay.benchmark import Case
+from assay.benchmark import Case, Plot
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.derivative import coordinate, judge_derivatives, ladder_cases, split_ladder
 from assay.benchmarks.bases.limits import Limits, Residual
@@ -40,6 +44,8 @@ class ForcesMatchEnergy(Check):
         "mixed_units",
     )  # fmt: skip
 
+    plots = (*Check.plots, Plot("parity", "forces", "gradient", "forces", "−dE/dx (eV/Å)", "force (eV/Å)"))
+
     def trials(self, survey: Survey) -> Iterable[Case]:
         """The ladder of displacements of every cluster and crystal."""
         return ladder_cases(survey)
@@ -50,13 +56,14 @@ class ForcesMatchEnergy(Check):
         base, steps, energies, _ = split_ladder(case, outcomes["ladder"])
         forces = base.forces.ravel()
         noise = limits.energy_noise(base.energy)
-        slope, doubt = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
+        slope, uncertainty = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
         scale = max(float(np.abs(forces).max()), float(np.abs(slope).max()))
         if float(np.abs(forces).max()) == 0.0:
             yield Residual(f"{case.id}: all forces are zero", np.inf, "eV/Å", 0.0, 0.0, "trivial forces are no forces")
             return
         gap = derivative_gap(steps, np.array(base.energy), energies[:, 0], energies[:, 1], noise)
         relative = RELATIVE[limits.precision]
-        found = judge_derivatives(np.abs(forces + slope), doubt, gap, scale, relative, noise / steps[0])
+        found = judge_derivatives(np.abs(forces + slope), uncertainty, gap, scale, relative, noise / steps[0])
         why = f"{relative:.0e} of the largest force ({scale:.2g} eV/Å) in {limits.precision}, more at kinks"
-        yield Residual(f"{case.id} {coordinate(found.worst)}", found.error, "eV/Å", found.allowed, found.floor, why)
+        where, data = f"{case.id} {coordinate(found.worst)}", {"forces": forces, "gradient": -slope}
+        yield Residual(where, found.error, "eV/Å", found.allowed, found.floor, why, data)

@@ -3,8 +3,10 @@
 Without a magnetic field or parity-breaking forces, matter and its mirror image are equal. A potential that is not even
 under inversion prefers one hand of a molecule.
 
-Protocol: r → −r for positions and cell; clusters are irregular, so that each has a hand.
-Reference: exact symmetry.    Cite: OpenKIM verification check vc-inversion-symmetry.
+Protocol:
+- r → −r for positions and cell, and a mirror plane; clusters are irregular, so that each is chiral.
+Reference: exact symmetry.
+Cite: OpenKIM verification check vc-inversion-symmetry.
 """
 
 from __future__ import annotations

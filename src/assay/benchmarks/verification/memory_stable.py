@@ -1,10 +1,13 @@
 """Memory does not grow with the number of evaluations.
 
-A leak of a kilobyte a call is invisible in a test and ends a simulation of a million steps with a gigabyte.
+A leak of a kilobyte per call is invisible in a test and ends a simulation of a million steps with a gigabyte.
 
-Protocol: structures that keep changing in shape and size are evaluated in twelve blocks; growth of the process (median
-slope, after warm-up) and of what Python itself holds (exact). Limit: 1000 bytes per evaluation.
-Reference: zero growth.    Cite: OpenKIM verification check vc-memory-leak.
+Protocol:
+- Structures that keep changing in shape and size are evaluated in twelve blocks.
+- Growth of the process (mean per block after warm-up, without the largest step), and of what Python itself holds.
+- Limit: 1000 bytes per evaluation.
+Reference: zero growth.
+Cite: OpenKIM verification check vc-memory-leak.
 """
 
 from __future__ import annotations
@@ -49,6 +52,6 @@ class MemoryStable(Check):
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """Bytes kept per evaluation, by the process and by Python."""
         values = outcomes["memory"].values
-        why = "1000 bytes a call is a gigabyte in a simulation of a million steps"
+        why = "1000 bytes per call are a gigabyte in a simulation of a million steps"
         for name, label in (("resident_bytes", "memory of the process"), ("python_bytes", "Python objects")):
             yield Residual(label, float(values[name]), "bytes per evaluation", LIMIT, NOISE, why)

@@ -2,7 +2,8 @@
 
 A structure cannot push or turn itself. A net force makes a simulation drift, a net torque makes a molecule spin up.
 
-Protocol: total force of distorted clusters and crystals; total torque about the centre for clusters in the open.
+Protocol:
+- Total force of distorted clusters and crystals; total torque about the centre for clusters in the open.
 Reference: exact conservation law.
 """
 
@@ -42,9 +43,9 @@ class NetForceZero(Check):
         scale = count * max(float(np.abs(point.forces).max()), 1.0)
         yield limits.forces(f"{case.id} total", total, scale)
         if case.context["free"]:
-            arms = np.asarray(case.context["positions"])
-            arms = arms - arms.mean(axis=0)
-            torque = float(np.abs(np.cross(arms, point.forces).sum(axis=0)).max())
-            reach = float(np.abs(arms).max())
+            positions = np.asarray(case.context["positions"])
+            vectors = positions - positions.mean(axis=0)
+            torque = float(np.abs(np.cross(vectors, point.forces).sum(axis=0)).max())
+            reach = float(np.abs(vectors).max())
             limit = limits.forces("", torque, scale)
             yield Residual(f"{case.id} torque", torque, "eV", limit.tolerance * reach, limit.floor * reach, limit.why)

@@ -1,14 +1,17 @@
 """Doubling the cell doubles the energy, in every pattern of periodic directions.
 
-A crystal does not know which of its cells we drew. If the box is doubled along p periodic directions, the energy must
-grow by 2^p and every copy of an atom must feel the same force; and the length of a cell vector along which nothing is
-periodic must not matter.
+A crystal does not depend on which of its cells we draw. If the box is doubled along p periodic directions, the energy
+must grow by 2^p and every copy of an atom must feel the same force; and the length of a cell vector along which nothing
+is periodic must not matter.
 
-Protocol: distorted, skewed cells of four and three atoms, smaller than most cutoffs, in the patterns TTT, TTF, TFT,
-TFF, FTT, FTF, FFT; doubled along all periodic directions of the pattern, and for one species tripled to 108 atoms; cell
-vectors of the other directions made 1.7 times longer. The periodic directions of what was evaluated are read back from
-the atoms and compared with the pattern.
-Reference: exact symmetry.    Cite: OpenKIM verification check vc-periodicity-support.
+Protocol:
+- Distorted, skewed cells of four and three atoms, smaller than most cutoffs, in the patterns TTT, TTF, TFT, TFF, FTT,
+  FTF, FFT.
+- Doubled along all periodic directions of the pattern, and for one species tripled to 108 atoms.
+- Cell vectors of the other directions made 1.7 times longer.
+- The periodic directions of what was evaluated are read back from the atoms and compared with the pattern.
+Reference: exact symmetry.
+Cite: OpenKIM verification check vc-periodicity-support.
 """
 
 from __future__ import annotations
@@ -47,11 +50,11 @@ class PeriodicitySupport(Check):
     def trials(self, survey: Survey) -> Iterable[Case]:
         """Every species and the mixture in each of the seven patterns."""
         if not survey.periodic_patterns:
-            yield Case("periodic", {}, unsupported="the model does not claim periodic systems")
+            yield Case("periodic", {}, unsupported="the model does not support periodic systems")
             return
         for i, pattern in enumerate(PERIODIC_PATTERNS):
             if pattern not in survey.pbc:
-                yield Case(pattern, {}, unsupported=f"the model does not claim the pattern {pattern}")
+                yield Case(pattern, {}, unsupported=f"the model does not support the pattern {pattern}")
             for label, structure in survey.crystals(pattern):
                 # Every other pattern has a vacancy: cells with an odd number of atoms are cells too.
                 cell = structure if i % 2 == 0 else structure.reordered(range(len(structure) - 1))

@@ -3,9 +3,11 @@
 Atoms of one kind have no names. A potential whose energy depends on the order in which the atoms are listed will give
 different physics for different files of the same structure.
 
-Protocol: distorted clusters and crystals of every species and of the mixture; three random orders of the atoms; the
-energy must stay and each force must go with its atom.
-Reference: exact symmetry.    Cite: OpenKIM verification check vc-permutation-symmetry.
+Protocol:
+- Distorted clusters and crystals of every species and of the mixture, listed backwards, rotated by one, and in three
+  random orders. The energy must stay and each force must go with its atom.
+Reference: exact symmetry.
+Cite: OpenKIM verification check vc-permutation-symmetry.
 """
 
 from __future__ import annotations

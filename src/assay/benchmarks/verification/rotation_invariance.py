@@ -3,8 +3,10 @@
 Space has no preferred direction. Potentials break this by truncated equivariant features, by grids, or by treating
 axes differently.
 
-Protocol: three random proper rotations and a quarter turn, of positions and cell together.
-Reference: exact symmetry.    Cite: OpenKIM verification check vc-objectivity.
+Protocol:
+- Three random proper rotations and a quarter turn, of positions and cell together.
+Reference: exact symmetry.
+Cite: OpenKIM verification check vc-objectivity.
 """
 
 from __future__ import annotations

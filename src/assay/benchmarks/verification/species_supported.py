@@ -3,11 +3,14 @@
 A list of elements on a model card is a promise. A model that raises or returns NaN for one of them will do so in the
 middle of somebody's simulation.
 
-Protocol: for every claimed species (all of them, not a sample) one atom, and random clusters of two, three and four
-atoms at three spacings each; a size counts as answered if any of its samples gives finite energy and forces. The lone
-atom and at least one size of cluster must be answered; each size that is not costs a letter. NaN is never an answer.
-Models that claim nothing are held to the elements for which they did not refuse when asked.
-Reference: the model's own claim.    Cite: OpenKIM verification check vc-species-supported-as-stated.
+Protocol: for every claimed species (all of them, not a sample)
+- one atom, and random clusters of two, three and four atoms at three spacings each; a size counts as answered if any of
+  its samples gives finite energy and forces;
+- the lone atom and at least one size of cluster must be answered; each size that is not costs a letter;
+- NaN is never an answer.
+Models that claim nothing are held to the elements that they did not refuse when asked.
+Reference: the model's own claim.
+Cite: OpenKIM verification check vc-species-supported-as-stated.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import numpy as np
 from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Residual
-from assay.configurations import boxed, cluster, symbol
+from assay.configurations import cluster, symbol
 from assay.errors import INVALID
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome
@@ -43,7 +46,6 @@ class SpeciesSupported(Check):
 
     def trials(self, survey: Survey) -> Iterable[Case]:
         """One case for each claimed species."""
-        free = "FFF" in survey.pbc
         factors = {s.numbers[0]: s.cluster_factor or 1.0 for s in survey.subjects if len(s.numbers) == 1}
         for number in survey.species:
             if number in survey.lost:
@@ -52,7 +54,7 @@ class SpeciesSupported(Check):
             bodies = [Structure.build([number], [[0.0, 0.0, 0.0]])]
             for size in self.sizes:
                 bodies += [cluster((number,), factors.get(number, 1.0) * f, size, size) for f in self.spacings]
-            structures = tuple(body if free else boxed(body) for body in bodies)
+            structures = tuple(survey.placed(body) for body in bodies)
             job = SinglePoints(structures, alone=True)
             yield Case(symbol(number), {"points": job}, {"sizes": np.array([len(b) for b in bodies])})
 

@@ -3,8 +3,9 @@
 Constant-pressure simulations and cell relaxations follow the stress. Usual errors are the sign, a missing volume, the
 order of the shear components, and GPa for eV/Å³.
 
-Protocol: distorted skewed cells under seven strains from 0.008 to 1.1e-5 both ways, for each of the six components;
-σ = (1/V) dE/dε by extrapolated central differences, in ASE's sign and Voigt order (xx, yy, zz, yz, xz, xy).
+Protocol:
+- Distorted skewed cells under seven strains from 0.008 to 1.1e-5 both ways, for each of the six components.
+- σ = (1/V) dE/dε by extrapolated central differences, in ASE's sign and Voigt order (xx, yy, zz, yz, xz, xy).
 Reference: the model's own energy.
 """
 
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.differences import derivative_gap, extrapolated_derivative
-from assay.benchmark import Case
+from assay.benchmark import Case, Plot
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.derivative import judge_derivatives
 from assay.benchmarks.bases.limits import Limits, Refused, Residual, base_point
@@ -37,11 +38,12 @@ class StressMatchesEnergy(Check):
     """σ = (1/V) dE/dε for all six components."""
 
     catches = ("wrong_stress_sign", "stress_voigt_order")
+    plots = (*Check.plots, Plot("parity", "stress", "derivative", "stress", "dE/dε / V (eV/Å³)", "stress (eV/Å³)"))
 
     def trials(self, survey: Survey) -> Iterable[Case]:
         """Every crystal of a model that has periodic systems and a stress."""
         if "TTT" not in survey.pbc or not survey.stress:
-            why = "no stress" if "TTT" in survey.pbc else "periodic systems in all three directions are not claimed"
+            why = "no stress" if "TTT" in survey.pbc else "periodic systems in all three directions are not supported"
             yield Case("stress", {}, unsupported=why)
             return
         for label, structure in survey.crystals("TTT"):
@@ -63,7 +65,7 @@ class StressMatchesEnergy(Check):
         steps, volume = np.asarray(case.context["steps"]), float(case.context["volume"])
         energies = np.array([p.energy for p in points]).reshape(len(steps), 2, 6)
         noise = limits.energy_noise(base.energy)
-        slope, doubt = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
+        slope, uncertainty = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
         expected, scale = slope / volume, max(float(np.abs(slope).max()) / volume, float(np.abs(base.stress).max()))
         if scale == 0.0:
             yield Residual(f"{case.id}: the stress is zero", np.inf, "eV/Å³", 0.0, 0.0, "trivial stress is no stress")
@@ -71,9 +73,10 @@ class StressMatchesEnergy(Check):
         gap = derivative_gap(steps, np.array(base.energy), energies[:, 0], energies[:, 1], noise) / volume
         rounding = noise / steps[0] / volume
         relative = RELATIVE[limits.precision]
-        found = judge_derivatives(np.abs(base.stress - expected), doubt / volume, gap, scale, relative, rounding)
+        found = judge_derivatives(np.abs(base.stress - expected), uncertainty / volume, gap, scale, relative, rounding)
         why = f"{relative:.0e} of the largest component ({scale:.2g} eV/Å³) in {limits.precision}, more at kinks"
-        yield Residual(f"{case.id} {NAMES[found.worst]}", found.error, "eV/Å³", found.allowed, found.floor, why)
+        where, data = f"{case.id} {NAMES[found.worst]}", {"stress": base.stress, "derivative": expected}
+        yield Residual(where, found.error, "eV/Å³", found.allowed, found.floor, why, data)
 
 
 def _strained(structure: Structure) -> SinglePoints:

@@ -3,9 +3,11 @@
 Many programs evaluate from threads. A model with scratch space shared between its calculators returns a mixture of
 other structures' results now and then, which nobody notices.
 
-Protocol: four calculators in four threads evaluate all structures in different orders for several rounds, with the
-interpreter switching threads as often as it can; compared with a serial evaluation. A pass is assurance, not proof.
-Reference: the model itself.    Cite: OpenKIM verification check vc-thread-safe.
+Protocol:
+- Four calculators in four threads evaluate all structures in different orders for several rounds, with the interpreter
+  switching threads as often as it can; compared with a serial evaluation. A pass is assurance, not proof.
+Reference: the model itself.
+Cite: OpenKIM verification check vc-thread-safe.
 """
 
 from __future__ import annotations

@@ -3,9 +3,12 @@
 Space has no origin, and a crystal may be described with any image of its atoms and any basis of its lattice. Errors
 here come from wrapping, from neighbour lists, and from coordinates that lose digits far from the origin.
 
-Protocol: rigid shifts of 1, 40 and 1000 Å; for periodic systems also shifts by lattice vectors, random images of each
-atom, all atoms wrapped into the cell, and another basis of the same lattice.
-Reference: exact symmetry.    Cite: OpenKIM verification check vc-objectivity.
+Protocol:
+- Rigid shifts of 1, 40 and 1000 Å.
+- For periodic systems also shifts by lattice vectors, random images of each atom, all atoms wrapped into the cell, and
+  another basis of the same lattice.
+Reference: exact symmetry.
+Cite: OpenKIM verification check vc-objectivity.
 """
 
 from __future__ import annotations

@@ -1,118 +1,80 @@
-"""Where jobs run: supervised worker processes on this machine, or, for what cannot leave it, this very process."""
+"""Jobs in worker processes on this machine, which are supervised: a model that hangs or crashes costs one worker."""
 
 from __future__ import annotations
 
 import heapq
 import os
+import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Self
 
+from assay.compute.executors.base import DIED, HUNG, Bundle, Finished
 from assay.compute.processes import CleanSpawn
-from assay.compute.worker import Engines, prepare_process, run_bundle, run_jobs
-from assay.jobs import Job
-from assay.model import Model, ModelReference
+from assay.compute.worker import prepare_process, run_bundle
+from assay.model import ModelReference
 from assay.store import Store
 
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
 ENVIRONMENT = {
-    # One thread each: two workers with many threads get in each other's way, and OpenMP spins while it waits.
+    # One thread per worker: workers with many threads slow each other down, and OpenMP uses the core while it waits.
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-    # The C library keeps freed arrays for the next batch; else each batch asks the system for its pages anew.
+    # The C library keeps freed arrays for the next batch; otherwise each batch asks the system for its pages again.
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
     "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
 }
-"""What workers find in their environment, unless the user has set it."""
-
-Keyed = tuple[str, Job]
-HUNG, DIED = "hung", "died"
-
-
-@dataclass(frozen=True)
-class Bundle:
-    """Jobs that go to a worker together, with the seconds they may take."""
-
-    jobs: Sequence[Keyed]
-    deadline: float
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What became of a bundle: nothing to say, or how the worker was lost."""
-
-    bundle: Bundle
-    lost: str = ""
-    reason: str = ""
-    statuses: Sequence[tuple[str, str]] = ()
-
-
-class Executor(Protocol):
-    """Runs bundles with one model, so many at a time as there are `workers`; outcomes appear in the store."""
-
-    workers: int
-
-    def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
-        """Bundles in the order in which they finish."""
-        ...
-
-
-class InProcess:
-    """Runs in this process: no deadline and no protection, but any object will do as a model."""
-
-    workers = 1
-
-    def __init__(self, model: Model, store: Store) -> None:
-        self.engines, self.store = Engines(model, store.folder), store
-
-    def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
-        """One bundle after another."""
-        for bundle in bundles:
-            yield Finished(bundle, statuses=run_jobs(self.engines, self.store, bundle.jobs))
+"""Environment variables of the workers, unless the user has set them."""
 
 
 class LocalProcesses:
-    """Worker processes that each load the model once; one that hangs is killed, one that dies is replaced.
+    """Worker processes that each load the model once. A worker that hangs is killed, one that dies is replaced.
 
-    Each worker is a pool of its own, started when it is needed: a single bundle always goes to the first one, which
-    has the model loaded already.
+    Each worker is a pool of its own and is started when it is needed. A single bundle always goes to the first worker,
+    which has already loaded the model.
     """
 
     def __init__(self, reference: ModelReference, store: Store, workers: int) -> None:
         self.arguments, self.workers = [reference, str(store.folder)], workers
         self.pools: dict[int, ProcessPool] = {}
 
+    def __enter__(self) -> Self:
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def _pool(self, number: int) -> ProcessPool:
         from pebble import ProcessPool
 
         if number not in self.pools:
-            # A spawned worker starts clean: no threads or locks of the parent, which torch and OpenMP do not survive.
+            # A spawned worker starts clean: torch and OpenMP fail with threads or locks that were copied from a parent.
             self.pools[number] = ProcessPool(
                 max_workers=1, initializer=prepare_process, initargs=self.arguments, context=CleanSpawn()
             )
         return self.pools[number]
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
-        """Bundles as they finish, lost ones included."""
+        """Run all bundles, and give each one back when it is finished or its worker is lost."""
         waiting, idle = deque(bundles), list(range(self.workers))
         running: dict[Future, tuple[int, Bundle]] = {}
         while waiting or running:
             while waiting and idle:
                 number, bundle = heapq.heappop(idle), waiting.popleft()
-                future = self._pool(number).schedule(run_bundle, args=[list(bundle.jobs)], timeout=bundle.deadline)
-                running[future] = number, bundle
+                answer = self._pool(number).schedule(run_bundle, args=[bundle], timeout=bundle.deadline)
+                running[answer] = number, bundle
             done, _ = wait(running, return_when=FIRST_COMPLETED, timeout=1.0)
-            for finished in done:
-                number, bundle = running.pop(finished)
+            for future in done:
+                number, bundle = running.pop(future)
                 heapq.heappush(idle, number)
-                yield _finished(bundle, finished)
+                yield _finished(bundle, future)
 
     def stop(self) -> None:
-        """Kill the workers; what they have written stays."""
+        """Kill the workers; what they have written stays in the store."""
         for pool in self.pools.values():
             pool.stop()
         for pool in self.pools.values():
@@ -120,7 +82,7 @@ class LocalProcesses:
 
 
 def _finished(bundle: Bundle, future: Future) -> Finished:
-    """Read a future that is done. Whatever the worker raised is data here, even an exit or an interrupt."""
+    """Read a future that is done. Any error that the worker raised is data here, even SystemExit or an interrupt."""
     from pebble import ProcessExpired
 
     error = future.exception()
@@ -134,28 +96,12 @@ def _finished(bundle: Bundle, future: Future) -> Finished:
 
 
 def _cause(exitcode: int | None) -> str:
+    """Why a process ended, for example `signal SIGKILL`."""
     if exitcode is None:
         return "cause unknown"
-    if exitcode < 0:
-        import signal
-
-        try:
-            return f"signal {signal.Signals(-exitcode).name}"
-        except ValueError:
-            return f"signal {-exitcode}"
-    return f"exit code {exitcode}"
-
-
-@contextmanager
-def open_executor(model: Model, store: Store, workers: int) -> Iterator[Executor]:
-    """The executor for a model: worker processes, or this process for `workers=0` and models that cannot be sent."""
-    if workers == 0 or model.reference is None:
-        yield InProcess(model, store)
-        return
-    for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    executor = LocalProcesses(model.reference, store, workers)
+    if exitcode >= 0:
+        return f"exit code {exitcode}"
     try:
-        yield executor
-    finally:
-        executor.stop()
+        return f"signal {signal.Signals(-exitcode).name}"
+    except ValueError:
+        return f"signal {-exitcode}"

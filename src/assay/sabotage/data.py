@@ -1,8 +1,8 @@
-"""What the sound potential says about clusters of Cu and Au, as data of every kind.
+"""Reference data of every kind for clusters of Cu and Au, computed with the sound potential.
 
-The benchmarks of molecules compare with references, and a broken model of copper and gold has none among molecules.
-On this data the sound potential is right to the last digit, so that whatever a broken copy of it loses, it loses by its
-bug. Everything is computed anew, in seconds, and written in Assay's own layout, for `--data`. Units: eV, Å.
+The benchmarks of molecules compare with reference data, and for models of copper and gold there are no molecules. On
+this data the sound potential is exact, so a broken copy of it can lose score only through its bug. The data is computed
+in seconds and written in the layout that `--data` reads. Units: eV, Å.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.compute.protocols import carry_out, protocol
 from assay.configurations import cluster, generator, symbol
 from assay.jobs import Job, Relaxation
 from assay.outcome import Point
-from assay.sound import BOND, SoundPotential
+from assay.sabotage.sound import BOND, CopperGold
 from assay.structure import Floats, Structure
 from assay.units import BOLTZMANN
 
@@ -29,12 +29,12 @@ LEVEL = "the sound potential of assay.sabotage"
 DISTANCES = (0.9, 1.0, 1.2, 1.5, 2.0)
 DISPLACEMENT = 0.15  # Å, along each coordinate
 SADDLES = (((CU, CU, AU), 7, 5), ((CU, CU, AU), 7, 9))
-"""Species, size and variant of clusters from which the way uphill ends in a pass."""
+"""Species, number of atoms and variant of clusters from which the search for a saddle point converges."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A structure with what the comment line of its frame says beside charge and spin."""
+    """A structure with its reference energy (eV) and further words of its comment line, such as its role."""
 
     structure: Structure
     energy: float
@@ -42,11 +42,11 @@ class Frame:
 
 
 Records = dict[str, tuple[list[Frame], str]]
-"""By name: the frames of a record, and lines of `data.toml` about it."""
+"""By name: the frames of a record, and its lines in `data.toml`."""
 
 
 def write_sound_data(folder: Path) -> Path:
-    """Write a data set of each kind below the folder, and return the folder."""
+    """Write one data set of each kind into a folder, and return the folder."""
     for kind, make in KINDS.items():
         home = folder / f"sound-{kind.replace('_', '-')}"
         home.mkdir(parents=True, exist_ok=True)
@@ -74,8 +74,8 @@ def answer(structures: Sequence[Structure]) -> list[Point]:
 
 
 @cache
-def _potential() -> SoundPotential:
-    return SoundPotential(("Cu", "Au"))
+def _potential() -> CopperGold:
+    return CopperGold()
 
 
 def _energy(structure: Structure) -> float:
@@ -88,12 +88,12 @@ def _relaxed(structure: Structure) -> Structure:
 
 
 def _complexes() -> Records:
-    """Two small bodies pulled apart along z."""
+    """Two atoms or small clusters at five distances along z."""
     flat = LENGTH * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.75**0.5, 0.0]])
     above = (flat[1:2] + flat[2:3]) / 3.0
-    bodies = {"atoms": (flat[:1], flat[:1]), "pairs": (flat[:2], flat[:2]), "atom_on_three": (flat, above)}
-    found: Records = {}
-    for name, (low, high) in bodies.items():
+    parts = {"atoms": (flat[:1], flat[:1]), "pairs": (flat[:2], flat[:2]), "atom_on_three": (flat, above)}
+    records: Records = {}
+    for name, (low, high) in parts.items():
         first, second = (Structure.build([z] * len(p), p) for z, p in ((CU, low), (AU, high)))
         frames = []
         for distance in DISTANCES:
@@ -103,13 +103,13 @@ def _complexes() -> Records:
             frames.append(Frame(whole, energy, f"coordinate={distance}"))
         a, b = list(range(len(low))), list(range(len(low), len(low) + len(high)))
         group = "pairs" if name != "atom_on_three" else "many bodies"
-        found[name] = (frames, f'atoms_a = {a}\natoms_b = {b}\ncharge_a = 0\ncharge_b = 0\ngroup = "{group}"\n')
-    return found
+        records[name] = (frames, f'atoms_a = {a}\natoms_b = {b}\ncharge_a = 0\ncharge_b = 0\ngroup = "{group}"\n')
+    return records
 
 
 def _torsions() -> Records:
-    """Chains of four atoms turned about the bond in their middle."""
-    found: Records = {}
+    """Chains of four atoms at twelve torsion angles of the middle bond."""
+    records: Records = {}
     for name, numbers in (("copper", [CU] * 4), ("gold_ends", [AU, CU, CU, AU])):
         frames = []
         for angle in range(-150, 181, 30):
@@ -117,44 +117,44 @@ def _torsions() -> Records:
             ends = [[bent[0], bent[1], 0.0], [LENGTH - bent[0], bent[1] * np.cos(turn), bent[1] * np.sin(turn)]]
             chain = Structure.build(numbers, [ends[0], [0.0, 0.0, 0.0], [LENGTH, 0.0, 0.0], ends[1]])
             frames.append(Frame(chain, _energy(chain), f"coordinate={angle}"))
-        found[name] = (frames, "torsion = [0, 1, 2, 3]\n")
-    return found
+        records[name] = (frames, "torsion = [0, 1, 2, 3]\n")
+    return records
 
 
 def _conformers() -> Records:
     """Compact clusters of the same atoms."""
-    found: Records = {}
+    records: Records = {}
     for size in (5, 6, 7):
         shapes = [cluster((CU, AU), 1.0, size, variant) for variant in range(4)]
-        found[f"cluster_of_{size}"] = ([Frame(s, _energy(s)) for s in shapes], "")
-    return found
+        records[f"cluster_of_{size}"] = ([Frame(s, _energy(s)) for s in shapes], "")
+    return records
 
 
 def _isomers() -> Records:
-    """Pairs of clusters that differ in where the gold sits, and in shape."""
-    found: Records = {}
+    """Pairs of clusters of the same atoms that differ in the place of the gold and in shape."""
+    records: Records = {}
     for variant in (1, 2, 3):
         one, other = cluster((CU, CU, AU), 1.0, 6, variant), cluster((CU, CU, AU), 1.08, 6, variant + 3)
-        found[f"pair_{variant}"] = ([Frame(s, _energy(s)) for s in (one, other)], "")
-    return found
+        records[f"pair_{variant}"] = ([Frame(s, _energy(s)) for s in (one, other)], "")
+    return records
 
 
 def _geometries() -> Records:
     """Clusters at their minima, and displaced."""
-    found: Records = {}
+    records: Records = {}
     for size in (4, 5, 6):
         rest = _relaxed(cluster((CU, AU), 1.0, size))
         moved = rest.moved(rest.positions + DISPLACEMENT * generator(size).standard_normal((size, 3)))
-        found[f"cluster_of_{size}"] = (
+        records[f"cluster_of_{size}"] = (
             [Frame(rest, _energy(rest), "role=reference"), Frame(moved, _energy(moved), "role=displaced")],
             "",
         )
-    return found
+    return records
 
 
 def _reactions() -> Records:
-    """Passes between minima, with the minima on both sides."""
-    found: Records = {}
+    """Saddle points, with the minima on both sides."""
+    records: Records = {}
     for species, size, variant in SADDLES:
         rest = _relaxed(cluster(species, 1.0, size, variant))
         start = rest.moved(rest.positions + 0.25 * np.random.default_rng(variant).standard_normal((size, 3)))
@@ -164,18 +164,21 @@ def _reactions() -> Records:
         frames = [
             Frame(s.moved(superposed(s.positions, top.positions)), _energy(s), f"role={role}") for role, s in stops
         ]
-        found[f"cluster_of_{size}_{variant}"] = (frames, "")
-    return found
+        records[f"cluster_of_{size}_{variant}"] = (frames, "")
+    return records
 
 
 def _saddle(structure: Structure, steps: int = 150) -> tuple[Structure, Floats]:
-    """Uphill along the softest motion and downhill along all others, to a pass; with the way down (longest arm 1)."""
+    """A saddle point near the structure, with its unstable mode (largest component 1).
+
+    Each step goes uphill along the softest vibration and downhill along all others.
+    """
     place = structure.positions.ravel().copy()
     for _ in range(steps):
         slope, stiffness, motions = _surface(structure, place)
         if np.abs(slope).max() < 1e-7:
             break
-        inner = np.flatnonzero(np.abs(stiffness) > 1e-3)  # moving and turning the whole costs nothing
+        inner = np.flatnonzero(np.abs(stiffness) > 1e-3)  # without translations and rotations, which cost no energy
         move = np.zeros_like(slope)
         move[inner] = -(motions.T @ slope)[inner] / np.abs(stiffness[inner])
         move[inner[0]] *= -1.0
@@ -186,38 +189,38 @@ def _saddle(structure: Structure, steps: int = 150) -> tuple[Structure, Floats]:
 
 
 def _surface(structure: Structure, place: Floats) -> tuple[Floats, Floats, Floats]:
-    """Gradient (eV/Å), and stiffness (eV/Å²) and directions of the motions by central differences."""
-    nudge = 1e-4
-    around = [place, *(place + sign * nudge * axis for axis in np.eye(len(place)) for sign in (1.0, -1.0))]
+    """Gradient (eV/Å), and force constants (eV/Å²) and directions of the vibrations, by central differences."""
+    shift = 1e-4  # Å
+    around = [place, *(place + sign * shift * axis for axis in np.eye(len(place)) for sign in (1.0, -1.0))]
     slopes = -np.array([p.forces.ravel() for p in answer([structure.moved(x.reshape(-1, 3)) for x in around])])
-    hessian = (slopes[1::2] - slopes[2::2]) / (2.0 * nudge)
+    hessian = (slopes[1::2] - slopes[2::2]) / (2.0 * shift)
     return slopes[0], *np.linalg.eigh(0.5 * (hessian + hessian.T))
 
 
 def _bonds() -> Records:
-    """Pairs of atoms, with the stiffness of their bond."""
-    found: Records = {}
+    """Dimers, with the force constant of their bond."""
+    records: Records = {}
     for name, numbers in (("copper_pair", (CU, CU)), ("mixed_pair", (CU, AU))):
         rest = _relaxed(Structure.build(numbers, [[0.0, 0.0, 0.0], [LENGTH, 0.0, 0.0]]))
         _, stiffness, _ = _surface(rest, rest.positions.ravel())
         lines = f"bond = [0, 1]\nbond_stiffness = {0.5 * stiffness[-1]:.6f}\n"  # each end moves by a half
-        found[name] = ([Frame(rest, _energy(rest))], lines)
-    return found
+        records[name] = ([Frame(rest, _energy(rest))], lines)
+    return records
 
 
 def _rings() -> Records:
-    """Octahedra, whose waist is flat, with the distance from the plane that heat gives it."""
+    """Octahedra, whose four middle atoms form a flat ring, with their thermal distance from the plane."""
     corners = LENGTH / np.sqrt(2.0) * np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
-    found: Records = {}
+    records: Records = {}
     for name, tips in (("copper_tips", CU), ("gold_tips", AU)):
         rest = _relaxed(Structure.build([AU] * 4 + [tips] * 2, corners))
         lines = f"ring = [0, 1, 2, 3]\nplane_fluctuation = {_out_of_plane(rest):.6f}\n"
-        found[name] = ([Frame(rest, _energy(rest))], lines)
-    return found
+        records[name] = ([Frame(rest, _energy(rest))], lines)
+    return records
 
 
 def _out_of_plane(rest: Structure, count: int = 4) -> float:
-    """Root mean square distance (Å) of the first atoms from their plane, z = 0, at 300 K, harmonic and classical."""
+    """Root mean square distance (Å) of the first atoms from their plane, z = 0, at 300 K, classical and harmonic."""
     _, stiffness, motions = _surface(rest, rest.positions.ravel())
     inner = stiffness > 1e-2
     flat = np.column_stack([np.ones(count), rest.positions[:count, :2]])
@@ -225,10 +228,10 @@ def _out_of_plane(rest: Structure, count: int = 4) -> float:
     return float(np.sqrt(BOLTZMANN * 300.0 * (bent**2 / stiffness[inner]).sum() / count))
 
 
-def _lasting() -> Records:
+def _stable() -> Records:
     """Clusters that stay together at 300 K."""
-    bodies = {size: _relaxed(cluster((CU, AU), 1.0, size)) for size in (6, 7)}
-    return {f"cluster_of_{size}": ([Frame(body, _energy(body))], "") for size, body in bodies.items()}
+    clusters = {size: _relaxed(cluster((CU, AU), 1.0, size)) for size in (6, 7)}
+    return {f"cluster_of_{size}": ([Frame(rest, _energy(rest))], "") for size, rest in clusters.items()}
 
 
 KINDS: dict[str, Callable[[], Records]] = {
@@ -240,5 +243,5 @@ KINDS: dict[str, Callable[[], Records]] = {
     "reactions": _reactions,
     "bonds": _bonds,
     "rings": _rings,
-    "stability": _lasting,
+    "stability": _stable,
 }

@@ -1,12 +1,12 @@
-"""A sound reference potential: fast, exact, many-body, for any element and any periodicity.
+"""The sound potential: many-body, with exact forces and stress, for any element and any periodicity.
 
-Every check of a potential needs one model that must pass it. This one has a Finnis-Sinclair form,
+Every check needs at least one model that must pass it. This one has a Finnis-Sinclair form,
 
     E = sum over pairs of A e_ij g_ij^2  -  sum over atoms of B e_i (sqrt(rho_i + eta^2) - eta),   rho_i = sum_j g_ij,
 
 with one bond function g of the squared distance: a Gaussian times a polynomial that takes g and its first four
 derivatives to zero at the cutoff. The root is shifted by eta so that E stays smooth where an atom loses its last
-neighbour. A and B put the minimum of every dimer at its bond length with a depth of exactly e_ij.
+neighbour. A and B are such that every dimer has its minimum at its bond length, with a depth of exactly e_ij.
 Forces and stress are analytic; nothing is kept from one call to the next. Units: eV, Å.
 """
 
@@ -21,11 +21,12 @@ from ase.calculators.calculator import Calculator, all_changes
 from ase.data import atomic_numbers, chemical_symbols, covalent_radii
 from numpy.typing import DTypeLike, NDArray
 
-Floats = NDArray[np.float64]
+from assay.structure import Floats
+
 Indices = NDArray[np.intp]
 Names = Sequence[str]
 
-BOND = 1.1  # bond length of a dimer, in sums of the covalent radii
+BOND = 1.1  # bond length of a dimer, in units of the sum of the covalent radii
 CUTOFF = 2.2  # range of the bond function, in bond lengths
 DECAY = 1.75  # exponent of the Gaussian, per squared bond length
 ETA = 0.2  # shift of the embedding root, dimensionless
@@ -36,7 +37,7 @@ _EDGE = 1.0 - 1.0 / CUTOFF**2  # value of the cutoff polynomial's base at the bo
 
 
 class Values(NamedTuple):
-    """What one evaluation gives."""
+    """The results of one evaluation."""
 
     energy: float  # eV
     forces: Floats  # eV/Å, (atoms, 3)
@@ -50,9 +51,13 @@ class Pairs(NamedTuple):
     second: Indices
     vector: Floats
 
+    def where(self, keep: NDArray[np.bool_]) -> "Pairs":
+        """The pairs for which `keep` is true."""
+        return Pairs(self.first[keep], self.second[keep], self.vector[keep])
+
 
 class SoundPotential(Calculator):
-    """A sound many-body potential for the elements it claims (H to Pu unless restricted)."""
+    """The sound potential for the elements that it claims to support: H to Pu, or those that you give."""
 
     implemented_properties = ["energy", "free_energy", "forces", "stress"]  # noqa: RUF012
     claims: tuple[str, ...] = tuple(chemical_symbols[1:95])
@@ -66,7 +71,7 @@ class SoundPotential(Calculator):
         self._supported = np.zeros(len(numbers), dtype=bool)
         self._supported[[atomic_numbers[symbol] for symbol in self.claims]] = True
         self._radius = (BOND * covalent_radii[: len(numbers)]).astype(self.dtype)  # Å
-        # The golden ratio spreads the depths over 0.8 to 1.2 eV without a table.
+        # Multiples of the golden ratio spread the depths evenly over 0.8 to 1.2 eV, without a table.
         self._depth = (0.8 + 0.4 * ((0.618034 * numbers) % 1.0)).astype(self.dtype)
 
     def calculate(self, atoms: Atoms | None = None, properties: Names = (), system_changes: Names = ()) -> None:
@@ -80,7 +85,7 @@ class SoundPotential(Calculator):
             self.results["stress"] = stress[[0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]]
 
     def check_state(self, atoms: Atoms, tol: float = 0.0) -> list[str]:
-        """What changed since the last call (ASE's own comparison takes longer than the potential)."""
+        """Names of the properties that changed since the last call (faster than the comparison of ASE)."""
         if (old := self.atoms) is None:
             return list(all_changes)
         names = ("positions", "numbers", "cell", "pbc")
@@ -98,7 +103,7 @@ class SoundPotential(Calculator):
         return Values(energy, forces.astype(self.dtype, copy=False), virial)
 
     def pairs(self, atoms: Atoms) -> Pairs:
-        """All pairs that may interact."""
+        """All pairs of atoms that may interact."""
         reach = 2.0 * CUTOFF * float(self._radius[atoms.numbers].max(initial=0.0))
         positions = atoms.positions.astype(self.dtype, copy=False)
         return neighbour_pairs(positions, atoms.cell.array.astype(self.dtype, copy=False), atoms.pbc, reach)
@@ -129,16 +134,22 @@ class SoundPotential(Calculator):
         return steep * t, steep * (-DECAY * t - 5.0 / (CUTOFF**2 * _EDGE))
 
 
+class CopperGold(SoundPotential):
+    """The sound potential for Cu and Au, from which the broken models derive."""
+
+    claims = ("Cu", "Au")
+
+
 def scatter(index: Indices, values: Floats, size: int) -> Floats:
     """Sum of the values, scalars or vectors, that belong to each of `size` atoms."""
-    # bincount adds in a fixed order, so equal input gives equal bits in every thread; a matrix product need not.
+    # bincount adds in a fixed order, so equal input gives equal bits in every thread; a matrix product may not.
     if values.ndim == 2:
         return np.stack([scatter(index, column, size) for column in values.T], axis=1)
     return np.asarray(np.bincount(index, weights=values, minlength=size), dtype=np.float64)
 
 
 def neighbour_pairs(positions: Floats, cell: Floats, pbc: NDArray[np.bool_], reach: float) -> Pairs:
-    """All pairs closer than `reach` (Å), across periodic boundaries where `pbc`; of clusters simply all pairs."""
+    """All pairs closer than `reach` (Å), across periodic boundaries where `pbc`; for clusters all pairs."""
     i, j = _triangle(len(positions))
     if not pbc.any() or len(positions) == 0:
         return Pairs(i, j, positions[j] - positions[i])
@@ -149,7 +160,7 @@ def neighbour_pairs(positions: Floats, cell: Floats, pbc: NDArray[np.bool_], rea
         raise ValueError(f"Periodic cell vectors {edges.tolist()} are not independent: give a proper cell.") from None
     fraction = positions @ dual.T
     wraps = np.floor(fraction)
-    # The planes of a cell are 1 / |dual| apart; two wrapped atoms differ by `spread` of that at most.
+    # The planes of a cell are 1 / |dual| apart; two wrapped atoms are at most `spread` times that distance apart.
     spread = np.ptp(fraction - wraps, axis=0)
     counts = np.floor(reach * np.sqrt((dual * dual).sum(axis=1)) + spread + 1e-6)
     shifts = _half_of_images(tuple(int(count) for count in counts)).astype(edges.dtype) @ edges
@@ -157,7 +168,7 @@ def neighbour_pairs(positions: Floats, cell: Floats, pbc: NDArray[np.bool_], rea
 
 
 def _within(positions: Floats, shifts: Floats, reach: float) -> Pairs:
-    """Pairs of the home cell, and of it with each shifted copy, that are closer than `reach`."""
+    """Pairs within the cell (all) and between the cell and its shifted copies (closer than `reach`)."""
     size = len(positions)
     i, j = _triangle(size)
     delta = (positions[None, :] - positions[:, None]).reshape(-1, 3)
@@ -178,28 +189,3 @@ def _half_of_images(counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Lattice points up to +-counts without the origin, one of each pair n and -n."""
     grid = np.indices([2 * count + 1 for count in counts]).reshape(len(counts), -1).T - np.array(counts)
     return grid[len(grid) // 2 + 1 :]
-
-
-class Oracle(Calculator):
-    """Returns the reference energy (eV) and forces (eV/Å) of the structures it was given, and knows no others."""
-
-    implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012
-
-    def __init__(self, structures: Sequence[Atoms], energies: Sequence[float], forces: Sequence[Floats]) -> None:
-        super().__init__()
-        entries = zip(map(_fingerprint, structures), energies, forces, strict=True)
-        self.known = {key: (float(energy), np.array(force)) for key, energy, force in entries}
-
-    def calculate(self, atoms: Atoms | None = None, properties: Names = (), system_changes: Names = ()) -> None:
-        """Look the structure up."""
-        self.atoms = (self.atoms if atoms is None else atoms).copy()
-        if (key := _fingerprint(self.atoms)) not in self.known:
-            raise ValueError(f"The oracle has no reference for this '{self.atoms.symbols}': ask for one it was given.")
-        energy, forces = self.known[key]
-        self.results = {"energy": energy, "free_energy": energy, "forces": forces.copy()}
-
-
-def _fingerprint(atoms: Atoms) -> tuple[bytes, ...]:
-    """Numbers, positions to 1e-8 Å, and periodic cell vectors: what makes two structures the same."""
-    lengths = (atoms.positions, atoms.cell.array * atoms.pbc[:, None])
-    return atoms.numbers.tobytes(), *(np.rint(length * 1e8).astype(np.int64).tobytes() for length in lengths)

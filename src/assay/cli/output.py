@@ -1,0 +1,45 @@
+"""What the commands print: JSON, tables and warnings. Standard output belongs to them, not to the models."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document on standard output."""
+    print(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def print_to_stderr(lines: Iterable[str]) -> None:
+    """Print warnings and remarks on standard error, one line each."""
+    for line in lines:
+        print(f"assay: {line}", file=sys.stderr)
+
+
+def open_console() -> Console:
+    """Open a console for tables on standard output; 150 characters wide in a file or pipe, which have no width."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 150)
+
+
+@contextmanager
+def models_print_to_stderr() -> Iterator[None]:
+    """Send everything that a model prints while it is imported or run to standard error."""
+    sys.stdout.flush()
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(ours, 1)
+        os.close(ours)

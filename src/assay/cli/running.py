@@ -1,0 +1,170 @@
+"""`assay run`, and what `assay check` shares with it: the options of a run, its settings, and the dry run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.arguments import (
+    CHECK_FAILED,
+    DONE,
+    Parser,
+    add_benchmarks,
+    add_detail,
+    add_json,
+    command,
+    count,
+    length,
+    positive,
+    require_json_for_detail,
+    seconds,
+)
+from assay.cli.output import models_print_to_stderr, open_console, print_json, print_to_stderr
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.api import Report, Settings
+
+
+def add_run(commands: argparse._SubParsersAction) -> None:
+    """Add the command and its options."""
+    parser = command(commands, "run", "run a suite of benchmarks on one or more models", run)
+    parser.add_argument("models", nargs="+", metavar="MODEL")
+    parser.add_argument("-s", "--suite", default="smoke", help="suite name or TOML file (default: smoke)")
+    add_benchmarks(parser)
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="DIR|NAME",
+        help="reference data instead of the embedded: a folder of yours or a name from 'assay list data'; repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seeds", type=positive, metavar="N", help="run every simulation N times, with different velocities"
+    )
+    parser.add_argument(
+        "--until-error", type=length, metavar="X",
+        help="end a simulation of a bond or ring when its standard error is below X Å; not in suite paper",
+    )  # fmt: skip
+    add_running_options(parser)
+    add_detail(parser)
+
+
+def add_running_options(parser: Parser) -> None:
+    """Add the options of every command that runs a model."""
+    parser.add_argument("-o", "--output", type=Path, default=Path("results"), help="results folder (default: results)")
+    parser.add_argument(
+        "-j", "--jobs", type=count, default=None, metavar="N", help="worker processes (default: all cores)"
+    )
+    parser.add_argument("--limit", type=positive, metavar="N", help="at most N cases of each benchmark")
+    parser.add_argument(
+        "--timeout", type=seconds, metavar="S", help="seconds added to every deadline before a job counts as hung (30)"
+    )
+    parser.add_argument("--all-species", action="store_true", help="take every species, not a sample")
+    parser.add_argument("--elements", metavar="X,Y", help="the elements that the model claims, for example Cu,Au")
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="where the model runs (default: cpu)")
+    parser.add_argument(
+        "--trust-checkpoints", action="store_true", help="unpickle checkpoint files, which may run any code in them"
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="survey the model, print what would be computed and how long it takes, then stop",
+    )
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """`assay run`: a suite on one or more models, then the scores of all of them."""
+    require_json_for_detail(options)
+    settings = settings_from(options)
+    if options.dry_run:
+        return show_dry_run(options.models, options.suite, options.benchmark, options, settings)
+    reports = [run_model(model, options.suite, options.benchmark, options.output, settings) for model in options.models]
+    if options.json:
+        from assay.report.document import score_document
+
+        print_json(score_document([r.result for r in reports], reports[0].suite.name, options.detail))
+    else:
+        _show_scores(reports, options.output)
+    return exit_code(reports)
+
+
+def run_model(model: str, suite: str, benchmarks: Sequence[str], output: Path, settings: Settings) -> Report:
+    """Run a suite on one model, with a progress bar on a terminal; warnings go to standard error."""
+    from assay.api import run_suite
+    from assay.cli.progress import progress_bar
+
+    with models_print_to_stderr(), progress_bar(model, enabled=sys.stderr.isatty()) as progress:
+        report = run_suite(model, suite, benchmarks, output, replace(settings, progress=progress))
+    print_to_stderr(report.result.warnings)
+    if report.gave_up:
+        print_to_stderr([f"stopped early, {report.gave_up}; run the same command to try again"])
+    return report
+
+
+def settings_from(options: argparse.Namespace) -> Settings:
+    """The settings that the options give. Options that a command does not have keep their defaults."""
+    from assay.settings import TIMEOUT, Settings
+
+    if options.trust_checkpoints:
+        os.environ["ASSAY_TRUST_CHECKPOINTS"] = "1"  # for the workers, too
+    return Settings(
+        workers=options.jobs,
+        timeout=options.timeout or TIMEOUT,
+        limit=options.limit,
+        all_species=options.all_species,
+        elements=_atomic_numbers(options.elements),
+        device=options.device,
+        data=tuple(getattr(options, "data", ())),
+        seeds=getattr(options, "seeds", None),
+        until_error=getattr(options, "until_error", None),
+    )
+
+
+def _atomic_numbers(symbols: str | None) -> tuple[int, ...] | None:
+    if symbols is None:
+        return None
+    from ase.data import atomic_numbers
+
+    names = [name.strip() for name in symbols.split(",")]
+    wrong = [name for name in names if atomic_numbers.get(name, 0) == 0]
+    if wrong:
+        raise AssayError(f"there is no element '{wrong[0]}'; give symbols with commas, as in --elements Cu,Au")
+    return tuple(sorted({int(atomic_numbers[name]) for name in names}))
+
+
+def show_dry_run(
+    models: Sequence[str], suite: str, benchmarks: Sequence[str], options: argparse.Namespace, settings: Settings
+) -> int:
+    """Print what would be computed for each model, and how long it would take."""
+    from assay.api import dry_run
+    from assay.cli.costs import cost_document, print_costs
+
+    with models_print_to_stderr():
+        plans = {model: dry_run(model, suite, benchmarks, options.output, settings) for model in models}
+    if options.json:
+        print_json(cost_document(plans))
+        return DONE
+    console = open_console()
+    for model, plan in plans.items():
+        print_costs(model, plan, console)
+    return DONE
+
+
+def _show_scores(reports: Sequence[Report], output: Path) -> None:
+    from assay.report.table import print_scores, print_tables
+
+    console = open_console()
+    for report in reports:
+        print_tables(report.result, console)
+    print_scores([r.result for r in reports], reports[0].suite.name, console)
+    console.print(f"results are in '{output}'; 'assay score {output}' reads them again", highlight=False)
+
+
+def exit_code(reports: Sequence[Report]) -> int:
+    """The exit code for several models; a failed check outweighs jobs that ended in error."""
+    codes = [report.exit_code for report in reports]
+    return CHECK_FAILED if CHECK_FAILED in codes else max(codes)

@@ -1,0 +1,24 @@
+"""Jobs in this process, for debugging and for models that cannot be sent to another process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.compute.executors.base import Bundle, Finished
+from assay.compute.worker import Engines, run_jobs
+from assay.model import Model
+from assay.store import Store
+
+
+class InProcess:
+    """Runs jobs in this process. Any object can be the model, but a model that hangs or crashes ends the program."""
+
+    workers = 1
+
+    def __init__(self, model: Model, store: Store) -> None:
+        self.engines, self.store = Engines(model, store.folder), store
+
+    def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
+        """Run one bundle after another; deadlines are not enforced."""
+        for bundle in bundles:
+            yield Finished(bundle, statuses=run_jobs(self.engines, self.store, bundle.jobs))

@@ -1,0 +1,108 @@
+"""Measures how long one evaluation takes, on structures of the plan itself, from the smallest to the largest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from assay.compute.cost import TimingCurve, Timings, time_limit
+from assay.compute.runner import Runner
+from assay.jobs import Job, Probe, structures_of
+from assay.outcome import ERROR, OK, Outcome
+from assay.structure import Structure
+
+PROBE = "timing"
+"""The probe that measures the time of one structure, a module of `assay.compute.probes`."""
+
+SIZE_RATIO = 2.5
+"""Measured sizes differ by at least this factor, the largest from the one before it by at least its square root."""
+
+LONGEST = 5.0
+"""Seconds that the measurement of one size may be expected to take; the time of larger systems is extrapolated."""
+
+BUDGET = 8.0
+"""After this number of seconds no further size is measured."""
+
+CAUTIOUS_POWER = 1.5
+"""The time of a size that was not measured yet is expected to grow at least with this power of the number of atoms."""
+
+
+class Measurement(NamedTuple):
+    """Seconds of one evaluation of a structure, alone and as one of many in a batch."""
+
+    atoms: int
+    alone: float
+    batched: float
+
+
+def timing_job(structure: Structure) -> Probe:
+    """The job that measures how long one evaluation of a structure takes."""
+    return Probe(PROBE, (structure,), force_calls=6)
+
+
+def measure_timings(runner: Runner, jobs: Iterable[Job]) -> Timings:
+    """Measure timing curves for the structures of these jobs; what the store already has is not measured again.
+
+    Isolated and periodic structures are measured separately, from the smallest to the largest. Structures that the
+    model refuses are left out. When a worker is lost, or the next size is expected to take too long, larger sizes are
+    left to extrapolation. When nothing can be measured, the timings of the survey stay.
+    """
+    measured = {periodic: _measure(runner, structures) for periodic, structures in _representatives(jobs).items()}
+    measured = {periodic: rows for periodic, rows in measured.items() if rows}
+    if not measured:
+        return runner.cost.timings
+    alone = {periodic: TimingCurve(tuple((m.atoms, m.alone) for m in rows)) for periodic, rows in measured.items()}
+    batched = {periodic: TimingCurve(tuple((m.atoms, m.batched) for m in rows)) for periodic, rows in measured.items()}
+    return Timings(alone, batched if runner.cost.has_batches else None)
+
+
+def _representatives(jobs: Iterable[Job]) -> dict[bool, list[Structure]]:
+    """One structure of each size to measure, from the job that asks for most evaluations of that size."""
+    best: dict[bool, dict[int, tuple[int, Structure]]] = {False: {}, True: {}}
+    for job in (job for job in jobs if time_limit(job) is None):
+        for structure in filter(len, structures_of(job)):
+            sizes = best[any(structure.pbc)]
+            if job.expected_calls > sizes.get(len(structure), (0, structure))[0]:
+                sizes[len(structure)] = job.expected_calls, structure
+    return {periodic: [sizes[n][1] for n in spread(sorted(sizes))] for periodic, sizes in best.items() if sizes}
+
+
+def spread(sizes: Sequence[int]) -> list[int]:
+    """The smallest and the largest of these sorted sizes, and some in between that are far enough from each other."""
+    chosen = [sizes[0]]
+    for size in sizes[1:]:
+        if size >= SIZE_RATIO * chosen[-1]:
+            chosen.append(size)
+    if sizes[-1] >= math.sqrt(SIZE_RATIO) * chosen[-1]:
+        return [*chosen, sizes[-1]]
+    return [*chosen[:-1], sizes[-1]]
+
+
+def _measure(runner: Runner, structures: Sequence[Structure]) -> list[Measurement]:
+    """Measure structures, smallest first, until the next one would take too long or a worker is lost."""
+    rows: list[Measurement] = []
+    spent = 0.0
+    for structure in structures:
+        if spent > BUDGET or 2.0 * _expected(runner, rows, structure) > LONGEST:
+            break
+        outcome = _ask(runner, timing_job(structure))
+        if outcome is None or outcome.status == ERROR:
+            break
+        if outcome.status == OK:
+            spent += float(outcome.values["spent"])
+            alone, batched = (float(outcome.values[name]) for name in ("seconds", "seconds_together"))
+            rows.append(Measurement(len(structure), alone, min(alone, batched)))
+    return rows
+
+
+def _expected(runner: Runner, rows: Sequence[Measurement], structure: Structure) -> float:
+    """Seconds that one evaluation is expected to take, from the smaller sizes that were measured, or the survey."""
+    if not rows:
+        return runner.cost.timings.seconds([structure])
+    return TimingCurve(tuple((m.atoms, m.alone) for m in rows)).at(len(structure), CAUTIOUS_POWER)
+
+
+def _ask(runner: Runner, job: Probe) -> Outcome | None:
+    runner.complete([job], "timing")
+    return runner.known.get(runner.key(job))

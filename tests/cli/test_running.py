@@ -1,0 +1,86 @@
+"""`assay run`: several models, limits, dry runs, and exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commands import BROKEN, QUICK, command, document
+
+
+def test_a_model_that_prints_does_not_spoil_a_dry_run(tmp_path: Path) -> None:
+    talkative = f"{BROKEN / 'talkative.py'}:Talkative"
+    done = command("check", talkative, *QUICK, "--dry-run", "--json", where=tmp_path)
+    assert set(document(done.stdout)) == {"dry_run"}
+
+
+def test_dry_run_counts_force_calls_and_runs_no_benchmark(tmp_path: Path) -> None:
+    arguments = ("check", "lj", *QUICK)
+    before, again = (
+        document(command(*arguments, "--dry-run", "--json", where=tmp_path).stdout)["dry_run"][0] for _ in range(2)
+    )
+    assert before["model"] == "lj"
+    assert before["benchmarks"] == {"verification.inversion_symmetry": 2}
+    assert (before["jobs"], before["jobs_missing"], before["force_calls"]) == (2, 2, 6)
+    assert again["jobs_missing"] == 2
+    printed = command(*arguments, "--dry-run", where=tmp_path)
+    assert printed.returncode == 0
+    assert "about 6 force calls" in printed.stdout
+    (line,) = (text for text in printed.stdout.splitlines() if "inversion_symmetry" in text)
+    assert line.replace("│", " ").split()[1:4] == ["2", "2", "6"]
+    assert command(*arguments, where=tmp_path).returncode == 0
+    after = document(command(*arguments, "--dry-run", "--json", where=tmp_path).stdout)["dry_run"][0]
+    assert (after["jobs"], after["jobs_missing"], after["force_calls"]) == (2, 0, 0)
+
+
+def test_dry_run_says_where_the_time_goes(tmp_path: Path) -> None:
+    names = ("memory_stable", "rotation_invariance", "diatomics")
+    arguments = [part for name in names for part in ("-b", name)]
+    done = command("run", "assay.sabotage:sound_batch", *arguments, "-j", "2", "--dry-run", "--json", where=tmp_path)
+    (row,) = document(done.stdout)["dry_run"]
+    costs = {cost["benchmark"].partition(".")[2]: cost for cost in row["costs"]}
+    assert list(costs) == list(names)
+    for key, total in (("jobs", "jobs_missing"), ("force_calls", "force_calls"), ("seconds", "cpu_seconds")):
+        assert sum(cost[key] for cost in row["costs"]) == pytest.approx(row[total])
+    assert all(cost["seconds"] > 0.0 and cost["extrapolated"] is False for cost in row["costs"])
+    assert costs["memory_stable"]["seconds"] <= 10.0, "it keeps to its time"
+    assert row["workers"] == 2
+    assert 0.5 * row["cpu_seconds"] <= row["clock_seconds"] <= row["cpu_seconds"]
+    assert {pace["periodic"] for pace in row["pace"]} == {True, False}
+    assert all(pace["seconds"] > 0.0 and pace["atoms"] >= 1 for pace in row["pace"])
+    assert all(pace["seconds_together"] <= pace["seconds"] for pace in row["pace"])
+
+
+def test_dry_run_leaves_finished_results_as_they_are(tmp_path: Path) -> None:
+    command("check", "lj", *QUICK, where=tmp_path)
+    before = command("score", "results", "--json", where=tmp_path).stdout
+    command("check", "lj", *QUICK, "--limit", "1", "--dry-run", where=tmp_path)
+    assert command("score", "results", "--json", where=tmp_path).stdout == before
+
+
+def test_a_limit_of_1_takes_one_case_of_each_benchmark(tmp_path: Path) -> None:
+    names = ("rotation_invariance", "periodicity_support")
+    arguments = [part for name in names for part in ("-b", name)]
+    done = command("run", "lj", *arguments, "--limit", "1", "-j", "0", "--json", where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = {b["name"]: len(b["cases"]) for b in document(done.stdout)["models"][0]["benchmarks"]}
+    assert found == {f"verification.{name}": 1 for name in names}
+
+
+def test_run_takes_several_models_and_score_shows_them_side_by_side(tmp_path: Path) -> None:
+    done = command("run", "lj", "assay.sabotage:sound_batch", *QUICK, where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = [
+        model["name"] for model in document(command("score", "results", "--json", where=tmp_path).stdout)["models"]
+    ]
+    assert sorted(names) == ["assay.sabotage:sound_batch", "lj"]
+    assert "lj passes" in done.stdout
+    assert "suite smoke" in done.stdout
+
+
+def test_exit_code_of_a_run_with_a_broken_model_among_sound_ones(tmp_path: Path) -> None:
+    done = command("run", "lj", "assay.sabotage:zero_force", "-b", "forces_match_energy", "-j", "0", where=tmp_path)
+    assert done.returncode == 1
+    assert "lj passes" in done.stdout
+    assert "zero_force is NOT sound: forces_match_energy." in done.stdout

@@ -1,0 +1,51 @@
+"""Runs `assay` as a user does, in a process of its own, and reads what it prints."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+Done = subprocess.CompletedProcess[str]
+BROKEN = Path(__file__).parent / "broken"
+QUICK = ("-j", "0", "-b", "inversion_symmetry")
+
+
+def command(*arguments: object, where: Path) -> Done:
+    """Run `assay` in a folder and wait for it."""
+    return subprocess.run(
+        [sys.executable, "-m", "assay", *map(str, arguments)],
+        cwd=where,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def numbers(value: object) -> Iterator[float]:
+    """Every number in a JSON document."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from numbers(item)
+    elif isinstance(value, float):
+        yield value
+
+
+def document(text: str) -> dict:
+    """The one JSON document that a text is; NaN and infinity are not JSON."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    found = json.loads(text, parse_constant=refuse)
+    assert all(math.isfinite(x) for x in numbers(found))
+    return dict(found)

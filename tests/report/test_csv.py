@@ -1,0 +1,43 @@
+"""Comma-separated values: a line for each model and benchmark, safe for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from assay.api import Report
+from assay.report.csv import COLUMNS, print_csv
+from assay.results import ModelResult
+from verdicts import result, verdict
+
+
+def rows_of(*results: ModelResult) -> list[dict[str, str]]:
+    stream = io.StringIO()
+    print_csv(results, stream)
+    return list(csv.DictReader(io.StringIO(stream.getvalue())))
+
+
+def test_csv_has_a_line_for_every_model_and_benchmark(sound_report: Report, broken_report: Report) -> None:
+    rows = rows_of(sound_report.result, broken_report.result)
+    assert len(rows) == len(sound_report.result.benchmarks) + len(broken_report.result.benchmarks)
+    assert tuple(rows[0]) == COLUMNS
+    by_name = {(row["model"], row["benchmark"]): row for row in rows}
+    sound = by_name["assay.sabotage:sound", "verification.forces_match_energy"]
+    broken = by_name["assay.sabotage:zero_force", "verification.forces_match_energy"]
+    assert (float(sound["score"]), sound["counted"], sound["cases"], sound["passed"]) == (1.0, "4", "4", "True")
+    assert (float(broken["score"]), broken["passed"], broken["grade"]) == (0.0, "False", "F")
+    unknown = by_name["assay.sabotage:sound", "verification.unit_conversion"]
+    assert (unknown["score"], unknown["stderr"], unknown["passed"], unknown["grade"]) == ("", "", "", "")
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+cmd", "-2", "@SUM(A1)"])
+def test_a_spreadsheet_does_not_take_a_name_for_a_formula(name: str) -> None:
+    (row,) = rows_of(result(verdict("verification.x"), name=name))
+    assert row["model"] == f"'{name}"
+
+
+def test_names_with_commas_and_quotes_stay_in_their_field() -> None:
+    (row,) = rows_of(result(verdict("verification.x"), name='a, "b"\nc'))
+    assert row["model"] == 'a, "b"\nc'
