@@ -58,19 +58,19 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
             raise AssayError(reason)
         return Survey(card, contact_error=reason or "the first contact gave no result")
     runner.cost.record_load_time(_wall(outcome))
-    pace = outcome.values.get("seconds_per_call")
+    seconds_per_call = outcome.values.get("seconds_per_call")
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
         card = claims_card(card.name, claims)
     batched, used = outcome.values.get("seconds_per_batched_call"), outcome.values.get("used")
     precision_and_device = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
-    together = max(float(batched), 1e-5) if isinstance(batched, float) else None
-    if isinstance(pace, float):
-        runner.cost.record_small_structures(max(pace, 1e-4), together)
+    seconds_in_batch = max(float(batched), 1e-5) if isinstance(batched, float) else None
+    if isinstance(seconds_per_call, float):
+        runner.cost.record_small_structures(max(seconds_per_call, 1e-4), seconds_in_batch)
     return Survey(
         card,
         stress=bool(outcome.values["stress"]),
-        seconds_per_batched_call=together,
+        seconds_per_batched_call=seconds_in_batch,
         used=precision_and_device,
         precision=precision_and_device.get("precision") or "float64",
     )
@@ -117,8 +117,8 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
     claimed = survey.card.pbc
     measured = [name for name, count in patterns.items() if 2 * count > len(answered)]
     pbc = claimed if claimed is not None else (*measured, *(PERIODIC_PATTERNS[1:] if "TTT" in measured else ()))
-    pace = max(seconds / max(calls, 1), 1e-4)
-    runner.cost.record_small_structures(pace, survey.seconds_per_batched_call)
+    seconds_per_call = max(seconds / max(calls, 1), 1e-4)
+    runner.cost.record_small_structures(seconds_per_call, survey.seconds_per_batched_call)
     return replace(
         survey,
         answered=tuple(answered),
@@ -127,7 +127,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         lost=lost,
         refused_alone=tuple(refused_alone),
         pbc=pbc,
-        seconds_per_call=pace,
+        seconds_per_call=seconds_per_call,
     )
 
 
@@ -147,9 +147,9 @@ def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
         )
         if outcome is not None and outcome.status == OK:
             timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
-    pace = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
-    runner.cost.record_small_structures(pace, survey.seconds_per_batched_call)
-    return replace(survey, subjects=tuple(subjects), seconds_per_call=pace)
+    seconds_per_call = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
+    runner.cost.record_small_structures(seconds_per_call, survey.seconds_per_batched_call)
+    return replace(survey, subjects=tuple(subjects), seconds_per_call=seconds_per_call)
 
 
 def _spread(species: Sequence[int], count: int) -> list[int]:
