@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 from diatomics import Cost, now, with_assay
 
-from assay.compute.engines.batch_size import peak_megabytes
+from assay.compute.engines.batch_size import peak_megabytes_since_start
 from assay.jobs import Relaxation, SinglePoints
 from assay.models.loading import load_model
 from assay.outcome import Outcome
@@ -113,8 +113,9 @@ def measure_points(name: str, sizes: list[int], loop: int, workers: int, nothing
         point = 1e3 * max(used.cpu - nothing.cpu, 1e-9) / size
         energies = [float(np.asarray(o.values["energy"])[0]) for o in outcomes[:loop]]
         apart = max(abs(a - b) for a, b in zip(alone, energies, strict=False))
+        peak = peak_megabytes_since_start()
         print(f"| {size} | {used.cpu:.1f} | {used.wall:.1f} | {point:.3g} | {each / point:.1f} × "
-              f"| {fullest(outcomes):.0f} | {peak_megabytes():.0f} | {apart:.1e} eV |", flush=True)  # fmt: skip
+              f"| {fullest(outcomes):.0f} | {peak:.0f} | {apart:.1e} eV |", flush=True)  # fmt: skip
 
 
 def measure_relaxations(name: str, count: int, workers: int, nothing: Cost) -> None:

@@ -1,4 +1,4 @@
-"""A job's key names the work: equal work has an equal key, and any change of the work changes it."""
+"""Equal jobs have equal keys, and any change of a job changes its key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.configurations import cluster
 from assay.jobs import Band, Dynamics, Job, Probe, Relaxation, SinglePoints, job_key, structures_of
 from assay.structure import Structure
 
-# Texts that look like what a careless hash would write between the parts.
+# Texts that could be confused with the separators of a poor hash.
 tricky = st.sampled_from(["", "'", "int:1;", "list1", "map0", "str:'a';", "1;", "a", "None", "True", "array(1,)<f8"])
 atoms_of_settings = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | tricky
 nested = st.recursive(atoms_of_settings, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=8)
@@ -35,7 +35,7 @@ def probe_key(setting: object) -> str:
     return key(Probe("path", (), {"x": setting}))
 
 
-def test_equal_work_has_an_equal_key() -> None:
+def test_equal_jobs_have_an_equal_key() -> None:
     one, other = SinglePoints((crystal(), crystal())), SinglePoints((crystal(), crystal()))
     assert one.structures[0].positions is not other.structures[0].positions
     assert key(one) == key(other)
@@ -43,8 +43,8 @@ def test_equal_work_has_an_equal_key() -> None:
 
 
 def test_the_layout_of_an_array_in_memory_does_not_matter() -> None:
-    turned = replace(crystal(), positions=np.asfortranarray(crystal().positions))
-    assert key(SinglePoints((turned,))) == key(SinglePoints((crystal(),)))
+    by_columns = replace(crystal(), positions=np.asfortranarray(crystal().positions))
+    assert key(SinglePoints((by_columns,))) == key(SinglePoints((crystal(),)))
 
 
 @given(st.integers(0, 5), st.sampled_from([-np.inf, np.inf]), st.sampled_from(["positions", "cell"]))
@@ -124,7 +124,7 @@ def test_different_settings_never_share_a_key(one: object, other: object) -> Non
 
 
 @given(st.lists(atoms_of_settings, min_size=2, max_size=4), st.integers(1, 3), st.integers(1, 3))
-def test_the_same_items_grouped_otherwise_have_another_key(items: list[object], first: int, second: int) -> None:
+def test_the_same_items_in_other_groups_have_another_key(items: list[object], first: int, second: int) -> None:
     def groupings(at: int) -> list[object]:
         return [
             (*items[:at], tuple(items[at:])),
@@ -144,7 +144,7 @@ def test_names_and_values_of_settings_are_not_confused(pairs: list[tuple[str, st
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=12, max_size=12))
-def test_the_shape_of_an_array_counts(values: list[float]) -> None:
+def test_the_shape_of_an_array_changes_the_key(values: list[float]) -> None:
     flat = np.array(values)
     keys = {key(SinglePoints((replace(crystal(), positions=flat.reshape(shape)),))) for shape in [(4, 3), (3, 4), 12]}
     assert len(keys) == 3
@@ -173,17 +173,17 @@ def test_a_new_process_gives_the_same_key() -> None:
         (Band(crystal(), crystal(), crystal(), images=5, steps=10, relax_ends=False), 3 * 11 + 2, 3),
     ],
 )
-def test_a_job_knows_its_structures_and_its_cost(job: Job, calls: int, count: int) -> None:
+def test_jobs_have_the_right_number_of_structures_and_evaluations(job: Job, calls: int, count: int) -> None:
     assert job.force_calls == calls
     assert len(structures_of(job)) == count
 
 
 @pytest.mark.parametrize("job", [Relaxation(crystal(), steps=n) for n in (0, 5, 500)] + [Band(crystal(), crystal())])
-def test_what_is_expected_is_at_least_one_evaluation_and_at_most_all(job: Relaxation | Band) -> None:
+def test_the_expected_number_of_evaluations_is_between_one_and_the_largest(job: Relaxation | Band) -> None:
     assert 1 <= job.expected_calls <= job.force_calls
 
 
-def test_jobs_that_move_may_share_batches_and_those_that_need_the_calculator_may_not() -> None:
+def test_jobs_may_share_batches_unless_they_need_the_calculator() -> None:
     one = (crystal(),)
     assert [j.poolable for j in (SinglePoints(one), Relaxation(*one), Band(crystal(), crystal()))] == [True] * 3
     alone = (SinglePoints(one, alone=True), SinglePoints(one, ("energy", "stress")), Probe("path", one))

@@ -337,8 +337,8 @@ def test_claims_may_fill_the_whole_card() -> None:
     ("claims", "part"),
     [
         ({"element": ("Cu",)}, "unknown field 'element'"),
-        (("Cu", "Xx"), "unknown element in ['Cu', 'Xx']"),
-        (("cu",), "unknown element in ['cu']"),
+        (("Cu", "Xx"), "unknown element 'Xx'"),
+        (("cu",), "unknown element 'cu'"),
         ((0,), "unknown element"),
         ("CuAu", "unknown element"),
     ],

@@ -1,4 +1,4 @@
-"""Names that strangers give become safe folders, and slips of the pen get a hint."""
+"""Any name becomes a safe folder name, and a misspelt name gets a suggestion."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from assay.naming import did_you_mean, slug
         ("<lambda>", "lambda"),
     ],
 )
-def test_a_name_becomes_a_folder_that_stays_where_it_is_put(name: str, folder: str) -> None:
+def test_a_name_becomes_a_safe_folder_name(name: str, folder: str) -> None:
     assert slug(name) == folder
 
 
 @given(st.text())
-def test_no_name_leaves_its_folder(name: str) -> None:
+def test_no_folder_name_leads_to_another_folder(name: str) -> None:
     folder = slug(name)
     assert folder
     assert folder not in (".", "..")
@@ -50,17 +50,17 @@ def test_no_name_leaves_its_folder(name: str) -> None:
         ("", ""),
     ],
 )
-def test_a_slip_of_the_pen_gets_a_hint_and_nonsense_none(name: str, hint: str) -> None:
+def test_a_misspelt_name_gets_a_suggestion_and_an_unrelated_one_none(name: str, hint: str) -> None:
     assert did_you_mean(name, ["emt", "gfn2-xtb", "verification.rotation_invariance"]) == hint
 
 
-def test_a_name_without_its_long_category_is_found() -> None:
+def test_a_name_without_its_category_gets_a_suggestion() -> None:
     assert did_you_mean("cel", ["a_very_long_category.cell"]) == " (did you mean 'a_very_long_category.cell'?)"
 
 
-def test_without_known_names_there_is_no_hint() -> None:
+def test_without_valid_names_there_is_no_suggestion() -> None:
     assert did_you_mean("emt", []) == ""
 
 
-def test_known_names_may_come_from_a_generator() -> None:
+def test_valid_names_may_come_from_a_generator() -> None:
     assert did_you_mean("emtt", (name for name in ("emt",))) == " (did you mean 'emt'?)"

@@ -1,4 +1,4 @@
-"""What a job gave is kept in a few arrays and comes back point by point."""
+"""Points of a job are stored in a few arrays and read back as points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ reasons = st.sampled_from(["", "", "refused: ValueError: no", "returned the ener
 
 @st.composite
 def points(draw: st.DrawFn) -> Point:
-    """A point of one to five atoms, with or without stress, or without any answer."""
+    """A point of one to five atoms, with or without stress, or without a result."""
     count, reason = draw(st.integers(1, 5)), draw(reasons)
     if reason:
         return Point(float("nan"), np.full((count, 3), np.nan), None, reason)
@@ -27,17 +27,17 @@ def points(draw: st.DrawFn) -> Point:
     )
 
 
-def kept(outcome: Outcome) -> Outcome:
-    """The outcome after a stay in the store."""
+def stored(outcome: Outcome) -> Outcome:
+    """The outcome after writing and reading."""
     return Outcome(**codec.loads(codec.dumps(outcome.as_dict())))
 
 
 @given(st.lists(points(), max_size=6))
-def test_points_come_back_as_they_were(given_points: list[Point]) -> None:
-    packed = pack_points(given_points, [len(p.forces) for p in given_points])
-    found = kept(Outcome("key", OK, packed)).points()
-    assert len(found) == len(given_points)
-    for a, b in zip(given_points, found, strict=True):
+def test_points_are_read_back_unchanged(original: list[Point]) -> None:
+    packed = pack_points(original, [len(p.forces) for p in original])
+    read = stored(Outcome("key", OK, packed)).points()
+    assert len(read) == len(original)
+    for a, b in zip(original, read, strict=True):
         assert (a.ok, a.reason, a.pbc) == (b.ok, b.reason, b.pbc)
         assert np.array_equal([a.energy], [b.energy], equal_nan=True)
         assert np.array_equal(a.forces, b.forces, equal_nan=True)
@@ -53,12 +53,12 @@ def test_a_point_is_ok_unless_there_is_a_reason() -> None:
 
 
 def test_a_job_without_structures_has_no_points() -> None:
-    assert kept(Outcome("key", OK, pack_points([], []))).points() == []
+    assert stored(Outcome("key", OK, pack_points([], []))).points() == []
 
 
-def test_an_outcome_comes_back_with_everything_it_says() -> None:
+def test_an_outcome_is_read_back_unchanged() -> None:
     outcome = Outcome("key", FAILED, {"a": [1, {"b": None}]}, "the reason", "Traceback: …", {"finished": 12.5})
-    assert kept(outcome) == outcome
+    assert stored(outcome) == outcome
 
 
 def test_there_are_four_statuses() -> None:
@@ -66,7 +66,7 @@ def test_there_are_four_statuses() -> None:
 
 
 @pytest.mark.parametrize("damage", [{"reasons": []}, {"pbc": "FFF"}])
-def test_damaged_points_are_said_to_be_damaged(damage: dict[str, object]) -> None:
+def test_damaged_points_are_reported(damage: dict[str, object]) -> None:
     packed = pack_points([Point(1.0, np.zeros((1, 3)), pbc="FFF")], [1])
     with pytest.raises(ModelFailure, match="damaged"):
         Outcome("key", OK, {**packed, **damage}).points()

@@ -1,4 +1,4 @@
-"""Scores and grades are functions of numbers that can be worked out by hand."""
+"""Scores and grades agree with values computed by hand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ unit = st.floats(0.0, 1.0)
         (1e300, 1e-300, 0.0),
     ],
 )
-def test_a_score_falls_from_one_beyond_the_threshold(error: float, threshold: float, score: float) -> None:
+def test_a_score_decreases_from_one_beyond_the_threshold(error: float, threshold: float, score: float) -> None:
     assert soft_threshold(error, threshold) == pytest.approx(score, rel=1e-14)
 
 
@@ -50,7 +50,7 @@ def test_only_the_ratio_of_error_and_threshold_counts(error: float, threshold: f
     assert soft_threshold(scale * error, scale * threshold) == pytest.approx(soft_threshold(error, threshold), rel=1e-6)
 
 
-def test_the_mean_of_nothing_does_not_exist() -> None:
+def test_there_is_no_mean_without_values() -> None:
     assert mean_score([]) == (None, None)
     assert combine([]) == (None, None)
     assert combine([(None, None), (None, 0.1)]) == (None, None)
@@ -65,7 +65,7 @@ def test_mean_and_standard_error_by_hand() -> None:
 
 
 @given(st.lists(unit, min_size=1, max_size=20), st.randoms())
-def test_a_mean_lies_between_its_values_and_does_not_know_their_order(values: list[float], random: object) -> None:
+def test_a_mean_lies_between_its_values_and_does_not_depend_on_their_order(values: list[float], random: object) -> None:
     shuffled = list(values)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     mean, _ = mean_score(values)
@@ -74,7 +74,7 @@ def test_a_mean_lies_between_its_values_and_does_not_know_their_order(values: li
     assert mean_score(shuffled) == mean_score(values)
 
 
-def test_combined_scores_leave_out_what_is_missing_and_add_errors_as_squares() -> None:
+def test_combined_scores_leave_out_missing_ones_and_add_squared_errors() -> None:
     assert combine([(1.0, None), (None, 5.0), (0.5, None)]) == (0.75, None)
     score, error = combine([(1.0, 0.3), (0.0, 0.4)])
     assert (score, error) == (0.5, pytest.approx(0.25))
@@ -82,7 +82,7 @@ def test_combined_scores_leave_out_what_is_missing_and_add_errors_as_squares() -
 
 
 @pytest.mark.parametrize(
-    ("error", "letter"),
+    ("error", "expected"),
     [
         (0.0, "A"),
         (1e-6, "A"),  # ten times the floor
@@ -97,8 +97,8 @@ def test_combined_scores_leave_out_what_is_missing_and_add_errors_as_squares() -
         (float("nan"), "F"),
     ],
 )
-def test_each_letter_costs_the_same_factor(error: float, letter: str) -> None:
-    assert grade(error, floor=1e-7, tolerance=1e-3) == letter
+def test_each_grade_covers_the_same_factor(error: float, expected: str) -> None:
+    assert grade(error, floor=1e-7, tolerance=1e-3) == expected
 
 
 def test_a_model_whose_noise_fills_the_tolerance_gets_an_a_or_an_f() -> None:
@@ -107,7 +107,7 @@ def test_a_model_whose_noise_fills_the_tolerance_gets_an_a_or_an_f() -> None:
 
 
 @given(positive, positive, positive, positive)
-def test_a_larger_error_never_gets_a_better_letter(a: float, b: float, floor: float, tolerance: float) -> None:
+def test_a_larger_error_never_gets_a_better_grade(a: float, b: float, floor: float, tolerance: float) -> None:
     small, large = sorted((a, b))
     assert grade(small, floor, tolerance) <= grade(large, floor, tolerance)
 
@@ -117,5 +117,5 @@ def test_f_means_beyond_the_tolerance(error: float, floor: float, tolerance: flo
     assert (grade(error, floor, tolerance) == "F") == (error > tolerance)
 
 
-def test_without_noise_an_error_within_the_tolerance_still_gets_a_letter() -> None:
+def test_without_noise_an_error_within_the_tolerance_gets_a_grade() -> None:
     assert grade(0.5, floor=0.0, tolerance=1.0) == "D"

@@ -1,4 +1,4 @@
-"""A structure keeps atoms, cell and periodic directions, and every way to change one is exact."""
+"""A structure keeps atoms, cell and periodic directions, and its changed copies are exact."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def crystal(pbc: str = "TTT") -> Structure:
     return Structure.build([29, 79], [[0.1, 0.2, 0.3], [1.5, 2.0, 2.5]], CELL, pbc)
 
 
-def test_a_structure_knows_its_size_pattern_and_volume() -> None:
+def test_a_structure_has_a_size_a_pattern_and_a_volume() -> None:
     assert len(molecule()) == 3
     assert (molecule().pattern, crystal("TFT").pattern) == ("FFF", "TFT")
     assert crystal().volume == pytest.approx(60.0)
@@ -38,7 +38,7 @@ def test_a_structure_knows_its_size_pattern_and_volume() -> None:
     assert molecule().volume == 0.0
 
 
-def test_a_structure_is_a_copy_of_what_it_was_built_from_and_stays_as_it_is() -> None:
+def test_a_structure_is_a_copy_of_its_inputs_and_cannot_be_changed() -> None:
     positions, cell = np.zeros((1, 3)), np.eye(3)
     structure = Structure.build([1], positions, cell, "TTT")
     positions += 1.0
@@ -50,7 +50,7 @@ def test_a_structure_is_a_copy_of_what_it_was_built_from_and_stays_as_it_is() ->
 
 
 @pytest.mark.parametrize("times", [(1, 1, 1), (2, 1, 1), (1, 2, 3), (2, 2, 2)])
-def test_a_supercell_holds_every_copy_once_and_the_originals_first(times: tuple[int, int, int]) -> None:
+def test_a_supercell_has_every_copy_once_and_the_original_atoms_first(times: tuple[int, int, int]) -> None:
     once, many = crystal(), crystal().repeated(times)
     count = int(np.prod(times))
     assert len(many) == 2 * count
@@ -60,8 +60,8 @@ def test_a_supercell_holds_every_copy_once_and_the_originals_first(times: tuple[
     assert np.array_equal(many.numbers, np.tile(once.numbers, count))
     expected = {tuple(np.round(np.array(shift) @ CELL, 9)) for shift in product(*map(range, times))}
     for atom in range(2):
-        found = {tuple(np.round(row, 9)) for row in many.positions[atom::2] - once.positions[atom]}
-        assert found == expected
+        shifts = {tuple(np.round(row, 9)) for row in many.positions[atom::2] - once.positions[atom]}
+        assert shifts == expected
 
 
 def test_a_supercell_agrees_with_that_of_ase() -> None:
@@ -79,7 +79,7 @@ def test_a_matrix_acts_on_columns() -> None:
 
 
 @given(matrices, matrices)
-def test_two_maps_in_a_row_are_their_product(first: np.ndarray, second: np.ndarray) -> None:
+def test_two_transformations_are_equal_to_their_product(first: np.ndarray, second: np.ndarray) -> None:
     one_by_one = crystal().transformed(first).transformed(second)
     at_once = crystal().transformed(second @ first)
     np.testing.assert_allclose(one_by_one.positions, at_once.positions, atol=1e-12)
@@ -88,15 +88,15 @@ def test_two_maps_in_a_row_are_their_product(first: np.ndarray, second: np.ndarr
 
 
 @given(lengths, st.integers(0, 2**31 - 1))
-def test_a_rotation_keeps_distances_and_inversion_too(positions: np.ndarray, seed: int) -> None:
+def test_rotation_and_inversion_keep_distances(positions: np.ndarray, seed: int) -> None:
     structure = Structure.build([1, 6, 7, 8], positions)
-    turn = Rotation.random(random_state=seed).as_matrix()
-    for matrix in (turn, -turn):
+    rotation = Rotation.random(random_state=seed).as_matrix()
+    for matrix in (rotation, -rotation):
         np.testing.assert_allclose(distances(structure.transformed(matrix).positions), distances(positions), atol=1e-9)
 
 
 @given(st.permutations(range(4)), lengths)
-def test_atoms_listed_in_another_order_keep_their_places(order: list[int], positions: np.ndarray) -> None:
+def test_atoms_in_another_order_keep_their_positions(order: list[int], positions: np.ndarray) -> None:
     structure = replace(Structure.build([1, 6, 7, 8], positions, CELL, "TTF"), charge=-1, spin=2)
     other = structure.reordered(order)
     assert other.numbers.tolist() == [structure.numbers[i] for i in order]
@@ -122,7 +122,7 @@ def test_moved_atoms_are_the_same_atoms() -> None:
         (None, 1, {"spin": 1}),
     ],
 )
-def test_charge_and_spin_travel_in_info_when_they_are_given(
+def test_charge_and_spin_are_in_info_unless_they_are_none(
     charge: int | None, spin: int | None, info: dict[str, int]
 ) -> None:
     structure = replace(molecule(), charge=charge, spin=spin)
@@ -134,7 +134,7 @@ def test_charge_and_spin_travel_in_info_when_they_are_given(
 
 
 @pytest.mark.parametrize("pbc", ["".join(p) for p in product("TF", repeat=3)])
-def test_the_way_to_ase_and_back_is_exact(pbc: str) -> None:
+def test_conversion_to_ase_and_back_is_exact(pbc: str) -> None:
     structure = crystal(pbc)
     atoms = structure.to_atoms()
     assert atoms.pbc.tolist() == [letter == "T" for letter in pbc]
@@ -148,8 +148,8 @@ def test_the_way_to_ase_and_back_is_exact(pbc: str) -> None:
 def test_a_structure_does_not_share_memory_with_atoms() -> None:
     atoms = Atoms("Cu", positions=[[0.0, 0.0, 0.0]], cell=[3.0] * 3, pbc=True)
     structure = from_atoms(atoms)
-    handed_out = structure.to_atoms()
-    for other in (atoms, handed_out):
+    copy = structure.to_atoms()
+    for other in (atoms, copy):
         other.positions += 1.0
         other.cell[0, 0] = 9.0
         other.numbers[0] = 1

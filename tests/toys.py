@@ -1,4 +1,4 @@
-"""Small calculators whose answers are known beforehand, and short ways to put them to work."""
+"""Small calculators with known results, and engines and models made of them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ import numpy as np
 from ase import Atoms
 from ase.calculators.calculator import Calculator
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
+from assay.configurations import cluster
 from assay.model import Model, ModelCard
+from assay.models.loading import load_model
 from assay.structure import Floats, Structure
 
 Curve = Callable[[float], float]
 HCN = Structure.build([1, 6, 7], [[0.0, 0.0, -1.06], [0.0, 0.0, 0.0], [0.0, 0.0, 1.15]])
 HNC = Structure.build([1, 6, 7], [[0.0, 0.0, 2.16], [0.0, 0.0, 0.0], [0.0, 0.0, 1.17]])
 DIMER = Structure.build([29, 29], [[0.0, 0.0, 0.0], [0.0, 0.0, 2.5]])
+CLUSTERS = tuple(cluster((29,), variant=v) for v in range(3))
 
 
 class Toy(Calculator):
-    """A calculator that writes down what `answer` gives."""
+    """A calculator with the results of `answer`."""
 
     implemented_properties = ["energy", "free_energy", "forces", "stress"]  # noqa: RUF012
 
@@ -28,25 +31,25 @@ class Toy(Calculator):
         return {"energy": 0.0, "forces": np.zeros((len(atoms), 3))}
 
     def calculate(self, atoms: Atoms, properties: object = (), system_changes: object = ()) -> None:
-        """Write the results down."""
+        """Store the results."""
         self.atoms = atoms.copy()
         self.results = self.answer(atoms)
 
 
 class Says(Toy):
-    """Returns the same results for every structure, whatever they are."""
+    """Returns the same results for every structure."""
 
     def __init__(self, **results: object) -> None:
         super().__init__()
-        self.said = results
+        self.fixed_results = results
 
     def answer(self, atoms: Atoms) -> dict[str, object]:
-        """What it was told to say."""
-        return dict(self.said)
+        """The fixed results."""
+        return dict(self.fixed_results)
 
 
 class Spring(Toy):
-    """Each atom is tied to the origin: E = k/2 Σ r², F = −k r, with k in eV/Å²."""
+    """Each atom is bound to the origin: E = k/2 Σ r², F = −k r, with k in eV/Å²."""
 
     stiffness = 2.0
 
@@ -57,29 +60,34 @@ class Spring(Toy):
 
 
 class Pair(Toy):
-    """Two atoms with a given energy (eV) of their distance (Å) and a given slope of it (eV/Å)."""
+    """Two atoms: energy (eV) and slope (eV/Å) are functions of their distance (Å)."""
 
     def __init__(self, energy: Curve, slope: Curve) -> None:
         super().__init__()
         self.energy, self.slope = energy, slope
 
     def answer(self, atoms: Atoms) -> dict[str, object]:
-        """The pair energy, and forces along the line that joins the atoms."""
-        arm = atoms.positions[1] - atoms.positions[0]
-        distance = float(np.linalg.norm(arm))
-        pull = self.slope(distance) * arm / distance
-        return {"energy": self.energy(distance), "forces": np.array([pull, -pull])}
+        """The pair energy, and forces along the bond."""
+        vector = atoms.positions[1] - atoms.positions[0]
+        distance = float(np.linalg.norm(vector))
+        force = self.slope(distance) * vector / distance
+        return {"energy": self.energy(distance), "forces": np.array([force, -force])}
 
 
 def model_of(build: Callable[[], object], **parts: object) -> Model:
-    """A model around a builder; `parts` are other fields of `Model`."""
-    given: dict = {"card": ModelCard("toy"), "fingerprint": "toy", "build": build, "reference": None, **parts}
-    return Model(**given)
+    """A model with a builder of calculators; `parts` are other fields of `Model`."""
+    fields: dict = {"card": ModelCard("toy"), "fingerprint": "toy", "build": build, "reference": None, **parts}
+    return Model(**fields)
 
 
-def engine_of(build: Callable[[], object], **parts: object) -> AseEngine:
+def engine_of(build: Callable[[], object], **parts: object) -> CalculatorEngine:
     """An engine for a builder of calculators."""
-    return AseEngine(model_of(build, **parts))
+    return CalculatorEngine(model_of(build, **parts))
+
+
+def sabotaged(name: str) -> CalculatorEngine:
+    """An engine for a broken or sound model of `assay.sabotage`."""
+    return CalculatorEngine(load_model(f"assay.sabotage:{name}"))
 
 
 def distances(positions: Floats) -> Floats:

@@ -153,13 +153,13 @@ def molecule_phrases() -> list[str]:
 
 def run_phrases() -> list[str]:
     """What docs/dynamics.md says about verdicts on runs."""
-    from assay.analysis import events, heat, motion
+    from assay.analysis import events, heat, motion, topology
     from assay.benchmarks.general import energy_conservation
 
     return [
-        f"more than {events.LOST:g} Å from its atom",
+        f"more than {topology.LOST:g} Å from its atom",
         f"{motion.HOTTER:,.0f} K above the target".replace(",", " "),
-        f"farther apart than {events.STRETCHED:g} sums of covalent radii",
+        f"farther apart than {topology.STRETCHED:g} sums of covalent radii",
         f"the mean is above {heat.WARM:g} times the target",
         f"change by less than {events.STILL:g} Å, or a temperature below {heat.COLD:g} times the target",
         f"must change less than {energy_conservation.UNBALANCED:g} times as much",

@@ -1,4 +1,4 @@
-"""Distorted clusters and crystals of given species, on which the checks try a model. Seeded: always the same ones."""
+"""Distorted clusters and crystals of any species, for the checks of a model. They are always the same (fixed seed)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from assay.structure import Floats, Structure
 
 SEED = 13
 TOUCHING = 1.12
-"""Neighbours are this many times the sum of their covalent radii apart, before a model asks for more or less room."""
+"""Distance of neighbours as a multiple of the sum of their covalent radii, before it is scaled for a model."""
 
 CLOSEST = 1.2
-"""Neighbours in a crystal are no closer (Å): by its radius alone, H would have a thousand neighbours within 4 Å."""
+"""Shortest distance (Å) of neighbours in a crystal: by its radius alone, H would have 1000 neighbours within 4 Å."""
 
 CLUSTER_SIZE = 6
+"""Atoms in a cluster."""
+
 DISTORTION = 0.08
-"""Atoms of a crystal leave their sites by up to this fraction of the nearest-neighbour distance, along x, y and z."""
+"""Largest displacement of an atom of a crystal along x, y and z, as a fraction of the nearest-neighbour distance."""
 
 VACUUM = 20.0
-"""Empty space (Å) around a cluster in a box, for models that only know periodic systems."""
+"""Vacuum (Å) around a cluster in a periodic box, for models that support only periodic systems."""
 
 
 def radius(number: int) -> float:
-    """Covalent radius in Å; elements without a measured one get 1.5 Å."""
+    """Covalent radius in Å; 1.5 Å for elements without a measured one."""
     from ase.data import covalent_radii
 
     value = float(covalent_radii[number]) if number < len(covalent_radii) else 0.0
@@ -40,21 +42,21 @@ def symbol(number: int) -> str:
 
 
 def generator(*labels: int) -> np.random.Generator:
-    """A random stream that depends on the labels only."""
+    """A random number generator that depends only on the labels."""
     return np.random.default_rng([SEED, *labels])
 
 
 def dimer(first: int, second: int, distance: float | None = None) -> Structure:
-    """Two atoms at a distance (Å), by default where they touch, along a direction that is nobody's axis."""
+    """Two atoms at a distance (Å), by default in contact, along a direction without symmetry."""
     length = TOUCHING * (radius(first) + radius(second)) if distance is None else distance
     direction = np.array([0.36, 0.48, 0.80])
     return Structure.build([first, second], [np.zeros(3), length * direction])
 
 
 def cluster(species: Sequence[int], factor: float = 1.0, size: int = CLUSTER_SIZE, variant: int = 0) -> Structure:
-    """A compact, irregular, handed cluster: atoms are added where they touch others without overlapping any.
+    """A compact, irregular, chiral cluster: each atom is added where it touches another atom and overlaps none.
 
-    `factor` scales all distances; the species take turns.
+    `factor` scales all distances; the species alternate.
     """
     count = max(size, len(species))
     numbers = [species[i % len(species)] for i in range(count)]
@@ -67,22 +69,22 @@ def cluster(species: Sequence[int], factor: float = 1.0, size: int = CLUSTER_SIZ
 
 
 def _next_site(numbers: Sequence[int], placed: Floats, rng: np.random.Generator) -> Floats:
-    """Of many random sites that touch an atom and overlap none, the one nearest to the middle."""
+    """The random site nearest to the centre that touches an atom and overlaps none."""
     new = radius(numbers[-1])
     reach = TOUCHING * np.array([radius(z) + new for z in numbers[:-1]])
     hosts = rng.integers(len(placed), size=400)
     directions = rng.normal(size=(400, 3))
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     sites = placed[hosts] + directions * (reach[hosts] * rng.uniform(0.95, 1.15, 400))[:, None]
-    gaps = np.linalg.norm(sites[:, None, :] - placed[None], axis=2) / reach
-    free = sites[gaps.min(axis=1) >= 0.92]
+    distances = np.linalg.norm(sites[:, None, :] - placed[None], axis=2) / reach
+    free = sites[distances.min(axis=1) >= 0.92]
     return np.asarray(free[np.argmin(np.linalg.norm(free - placed.mean(axis=0), axis=1))])
 
 
 def crystal(species: Sequence[int], factor: float = 1.0, pbc: str = "TTT", variant: int = 0) -> Structure:
-    """Four atoms of a distorted, slightly skewed face-centred cell, which is smaller than most cutoffs.
+    """Four atoms in a distorted, slightly skewed face-centred cell, which is smaller than most cutoffs.
 
-    Directions that are not periodic keep their cell vector, which a sound model ignores.
+    Directions that are not periodic keep their lattice vector, which a sound model ignores.
     """
     numbers = [species[i % len(species)] for i in range(4)]
     rng = generator(2, variant, *numbers)
@@ -94,7 +96,7 @@ def crystal(species: Sequence[int], factor: float = 1.0, pbc: str = "TTT", varia
 
 
 def boxed(structure: Structure) -> Structure:
-    """A cluster in the middle of a periodic box with vacuum on every side."""
+    """A cluster in the centre of a periodic box with vacuum on every side."""
     extent = structure.positions.max(axis=0) - structure.positions.min(axis=0)
     cell = np.diag(extent + VACUUM)
     centre = 0.5 * (structure.positions.max(axis=0) + structure.positions.min(axis=0))

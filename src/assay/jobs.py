@@ -1,7 +1,7 @@
-"""The five kinds of computing that a benchmark may ask for. A job says what to compute, never how.
+"""The five kinds of jobs that a benchmark can declare. A job describes what to compute, not how.
 
-Jobs are plain data: two benchmarks that ask for the same job share its outcome, and the hash of a job together with
-the model's fingerprint is the key under which the outcome is kept.
+Jobs are plain data: two benchmarks with the same job share its outcome. The outcome is stored under a key, which is the
+hash of the job and of the model's fingerprint.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 from assay.structure import Structure
 
 Data = Mapping[str, Any]
-"""Plain data as the store keeps it: numbers, text, lists, tables and arrays."""
+"""Plain data for the store: numbers, text, lists, tables and arrays."""
 
 USUAL_STEPS = 60
-"""Steps of a minimisation that an estimate of time counts with; a deadline allows for the most that there may be."""
+"""Steps of a typical minimisation, for estimates of time; deadlines use the largest number of steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class SinglePoints:
-    """Energy (eV), forces (eV/Å) and, when asked for, stress (eV/Å³) of each structure, nothing moved.
+    """Energy (eV), forces (eV/Å) and, if requested, stress (eV/Å³) of each structure; no atom moves.
 
-    `alone` asks the calculator itself, one structure after another, as a check of that calculator must; otherwise
-    structures of many jobs may be evaluated in one batch where the model can.
+    With `alone` the structures are evaluated by the calculator, one at a time, as checks of the calculator need it.
+    Otherwise structures of many jobs may share a batch, if the model supports batches.
     """
 
     structures: tuple[Structure, ...]
@@ -36,23 +36,23 @@ class SinglePoints:
 
     @property
     def force_calls(self) -> int:
-        """How many evaluations the model is asked for."""
+        """Number of evaluations."""
         return len(self.structures)
 
     @property
     def expected_calls(self) -> int:
-        """The same, since all of them are made."""
+        """The same number, because all structures are evaluated."""
         return self.force_calls
 
     @property
     def poolable(self) -> bool:
-        """True when the structures may share a batch with those of other jobs."""
+        """True if the structures may share a batch with those of other jobs."""
         return not self.alone and "stress" not in self.properties
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A question that needs the running model itself: does it repeat, leak, answer from threads?
+    """A test that needs the running model: is it reproducible, does it leak memory, does it work in threads?
 
     `name` is a module of `assay.compute.probes`; `settings` are its parameters.
     """
@@ -65,7 +65,7 @@ class Probe:
 
     @property
     def expected_calls(self) -> int:
-        """What the benchmark said that it costs."""
+        """The number of evaluations that the benchmark states."""
         return self.force_calls
 
 
@@ -73,7 +73,7 @@ class Probe:
 class Relaxation:
     """Minimise the energy from a structure until the largest force on an atom is below `force_limit` (eV/Å).
 
-    `optimizer` is "bfgs", "fire" or "fire-bfgs"; no step moves an atom by more than `max_step` (Å). The cell stays.
+    `optimizer` is "bfgs", "fire" or "fire-bfgs"; a step moves an atom by at most `max_step` (Å). The cell is fixed.
     """
 
     structure: Structure
@@ -85,18 +85,18 @@ class Relaxation:
 
     @property
     def force_calls(self) -> int:
-        """The most evaluations that the minimisation may take."""
+        """The largest possible number of evaluations."""
         return self.steps + 1
 
     @property
     def expected_calls(self) -> int:
-        """What a small molecule takes."""
+        """The number of evaluations for a small molecule."""
         return min(self.force_calls, USUAL_STEPS)
 
 
 @dataclass(frozen=True)
 class Watch:
-    """A quantity (Å) that is followed during a run: the `distance` of two atoms, or how far a `plane` is from flat."""
+    """A quantity (Å) to watch in a run: the "distance" of two atoms, or the deviation of atoms from a "plane"."""
 
     kind: str
     atoms: tuple[int, ...]
@@ -106,9 +106,9 @@ class Watch:
 class Dynamics:
     """Molecular dynamics: `steps` of `timestep` (fs), a frame every `interval` steps and one at the start.
 
-    `ensemble` is "nve", "nvt" (Langevin with `friction` in 1/ps) or "npt" (the same, with another volume tried every
-    `volume_interval` steps at `pressure` in bar). With `until_error` (Å) the run ends as soon as the standard errors of
-    all that is in `watch` are below it.
+    `ensemble` is "nve", "nvt" (Langevin with `friction` in 1/ps) or "npt" (the same, with a Monte Carlo change of the
+    volume every `volume_interval` steps at `pressure` in bar). With `until_error` (Å) the run ends as soon as the
+    standard errors of all quantities in `watch` are below it.
     """
 
     structure: Structure
@@ -127,12 +127,12 @@ class Dynamics:
 
     @property
     def force_calls(self) -> int:
-        """One evaluation a step, one at the start, and one for each other volume that is tried."""
+        """One evaluation for each step, one at the start, and one for each change of volume."""
         return 1 + self.steps + (self.steps // self.volume_interval if self.ensemble == "npt" else 0)
 
     @property
     def expected_calls(self) -> int:
-        """The same, since all steps are made."""
+        """The same number, because all steps are made."""
         return self.force_calls
 
 
@@ -140,11 +140,11 @@ class Dynamics:
 class Band:
     """The minimum-energy path between two structures by a nudged elastic band with a climbing image.
 
-    `start` and `end` list the same atoms in the same order. Both are first relaxed to `ends_limit` (eV/Å) in at most
-    `ends_steps`, unless `relax_ends` is false. The band of `images` structures, ends included, starts on a path by
-    image-dependent pair potentials, which passes by `through` if that is given. It moves until the largest force on an
-    atom is below `climb_below`; from then on the highest image climbs, until it is below `force_limit` (eV/Å). `spring`
-    is in eV/Å².
+    `start` and `end` have the same atoms in the same order. Both are first relaxed to `ends_limit` (eV/Å) in at most
+    `ends_steps`, unless `relax_ends` is false. The band has `images` structures, ends included. Its first path comes
+    from the image-dependent pair potential and goes through the structure `through`, if there is one. The band moves
+    until the largest force on an atom is below `climb_below`; then the highest image climbs to the saddle point, until
+    the largest force is below `force_limit` (both in eV/Å). `spring` is in eV/Å².
     """
 
     start: Structure
@@ -164,12 +164,12 @@ class Band:
 
     @property
     def force_calls(self) -> int:
-        """The most evaluations that the band may take, those of its ends included."""
+        """The largest possible number of evaluations, including those for the ends."""
         return (self.images - 2) * (self.steps + 1) + 2 * (1 + self.ends_steps * self.relax_ends)
 
     @property
     def expected_calls(self) -> int:
-        """What a band between two small molecules takes."""
+        """The number of evaluations for a band between two small molecules."""
         return min(self.force_calls, self.images * USUAL_STEPS)
 
 
@@ -188,7 +188,7 @@ def structures_of(job: Job) -> tuple[Structure, ...]:
 
 
 def job_key(job: Job, fingerprint: str, settings: Data | None = None) -> str:
-    """The name of this piece of work for this model: the same key means the same work."""
+    """The key of a job for one model; equal keys mean the same work."""
     digest = hashlib.sha256(fingerprint.encode())
     _feed(digest, dict(settings or {}))
     _feed(digest, job)
@@ -196,14 +196,14 @@ def job_key(job: Job, fingerprint: str, settings: Data | None = None) -> str:
 
 
 def _feed(digest: hashlib._Hash, value: object) -> None:
-    """Add a value to a hash such that different values give different bytes."""
+    """Add a value to a hash, so that different values give different hashes."""
     if isinstance(value, np.ndarray):
         digest.update(f"array{value.shape}{value.dtype.str}".encode())
         digest.update(np.ascontiguousarray(value).tobytes())
     elif is_dataclass(value):
         digest.update(type(value).__name__.encode())
         for item in fields(value):
-            if item.name == "force_calls":  # an estimate of cost, not part of the work
+            if item.name == "force_calls":  # an estimate of the cost, not part of the work
                 continue
             _feed(digest, getattr(value, item.name))
     elif isinstance(value, Mapping):

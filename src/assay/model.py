@@ -1,4 +1,4 @@
-"""A model: how to build its ASE calculator, and what it claims to be able to do."""
+"""A model: how to build its ASE calculator, and what it claims to support."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import AssayError
-from assay.naming import digest, slug
+from assay.naming import did_you_mean, digest, slug
 from assay.structure import Floats, Structure
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ class BatchEvaluator(Protocol):
     """Evaluates many structures in one call."""
 
     def evaluate(self, structures: Sequence[Structure]) -> Sequence[tuple[float, Floats]]:
-        """Energy (eV) and forces (eV/Å) of each structure, in the order given."""
+        """Energy (eV) and forces (eV/Å) of each structure, in the same order."""
         ...
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a model claims. A claim left as None is unknown, and Assay finds out by asking the model.
+    """The claims of a model. A claim of None is unknown, and Assay measures it.
 
-    `elements` are atomic numbers, `pbc` the patterns of periodic directions it can treat ("FFF" is a cluster), `files`
-    those that decide the results, such as a checkpoint: a change in one makes it another model.
+    `elements` are atomic numbers, `pbc` the supported patterns of periodic directions ("FFF" is a cluster), `files` the
+    files that define the results, such as a checkpoint: if one changes, it is another model.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ModelCard:
 
 @dataclass(frozen=True)
 class ModelReference:
-    """What travels to another process so that it can load the same model: a spec, or the pickled calculator."""
+    """What another process needs to load the same model: its name on the command line, or the pickled calculator."""
 
     spec: str
     payload: bytes | None = None
@@ -61,7 +61,7 @@ class ModelReference:
 
 @dataclass(frozen=True)
 class Model:
-    """A potential under test. `build` makes a fresh ASE calculator; other builders exist where the model has them."""
+    """A potential under test. `build` makes a new ASE calculator; the other builders are None if not supported."""
 
     card: ModelCard
     fingerprint: str
@@ -73,12 +73,12 @@ class Model:
 
     @property
     def name(self) -> str:
-        """The name under which results are kept and shown."""
+        """The name of the model in results and reports."""
         return self.card.name
 
     @property
     def folder(self) -> str:
-        """The name of the model's results folder: the name, safe for every file system."""
+        """The name of the model's results folder, valid on every file system."""
         return slug(self.name)
 
     def describe(self) -> dict[str, object]:
@@ -87,16 +87,20 @@ class Model:
 
 
 def claims_card(name: str, claims: Any) -> ModelCard:
-    """A card from what a factory declares: `claims = ("Cu", "Au")` or a dictionary with the fields of the card."""
+    """A card from the claims of a factory: `claims = ("Cu", "Au")`, or a dictionary with the fields of the card."""
     if claims is None:
         return ModelCard(name)
     claims = [claims] if isinstance(claims, str) else claims
     if not isinstance(claims, Mapping | Sequence | set | frozenset):
-        raise AssayError(f"the claims of '{name}' are {claims!r}; give a list of elements or a table, see ModelCard")
+        raise AssayError(
+            f"the claims of '{name}' are {claims!r}; give a list of elements or a dictionary with fields of ModelCard"
+        )
     fields: dict[str, Any] = dict(claims) if isinstance(claims, Mapping) else {"elements": claims}
     unknown = set(fields) - set(ModelCard.__dataclass_fields__)
     if unknown:
-        raise AssayError(f"the claims of '{name}' have the unknown field '{min(unknown, key=str)}'; see ModelCard")
+        field = str(min(unknown, key=str))
+        hint = did_you_mean(field, ModelCard.__dataclass_fields__)
+        raise AssayError(f"the claims of '{name}' have the unknown field '{field}'{hint}; use the fields of ModelCard")
     if fields.get("elements") is not None:
         fields["elements"] = _atomic_numbers(name, fields["elements"])
     for key in ("pbc", "packages", "files", "notes"):
@@ -104,30 +108,34 @@ def claims_card(name: str, claims: Any) -> ModelCard:
             fields[key] = tuple(fields[key])
     wrong = [p for p in fields.get("pbc") or () if p not in ("FFF", *PERIODIC_PATTERNS)]
     if wrong:
-        raise AssayError(f"the claims of '{name}' name the periodic directions '{wrong[0]}'; write them as in 'TTF'")
+        raise AssayError(
+            f"the claims of '{name}' have the periodic directions '{wrong[0]}'; write a pattern such as 'TTF'"
+        )
     return replace(ModelCard(name), **fields)
 
 
 def _atomic_numbers(name: str, elements: Collection[Any]) -> tuple[int, ...]:
-    """Atomic numbers of elements given by symbol or number, in order, each once."""
+    """Atomic numbers of elements (symbols or numbers), in increasing order, each once."""
     from ase.data import atomic_numbers
 
-    found = set()
+    numbers = set()
     for element in elements:
         number = atomic_numbers.get(element, 0) if isinstance(element, str) else element
         if not isinstance(number, Integral) or not 1 <= int(number) <= 118:
-            raise AssayError(f"the claims of '{name}' name an unknown element in {list(elements)}")
-        found.add(int(number))
-    return tuple(sorted(found))
+            raise AssayError(
+                f"the claims of '{name}' name the unknown element '{element}'; use symbols or numbers from 1 to 118"
+            )
+        numbers.add(int(number))
+    return tuple(sorted(numbers))
 
 
 def file_digest(path: Path, model: str) -> str:
-    """The hash of a file that a model claims to depend on."""
+    """The hash of a file that the claims of a model list."""
     try:
         return digest(path.read_bytes())
     except OSError as error:
         raise AssayError(
-            f"model '{model}' claims the file '{path}', which cannot be read ({error.strerror})"
+            f"model '{model}' claims the file '{path}', which cannot be read ({error.strerror}); correct its claims"
         ) from error
 
 

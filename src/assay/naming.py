@@ -1,4 +1,4 @@
-"""Small rules for names: safe file names and did-you-mean."""
+"""Names: safe folder names, suggestions for misspelt names, and hashes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterable
 
 
 def slug(name: str) -> str:
-    """A name that is safe as a folder on every file system."""
+    """The name as a valid folder name on every file system."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The closest known name as a phrase for an error message, or nothing."""
+def did_you_mean(name: str, valid_names: Iterable[str]) -> str:
+    """The most similar valid name as a phrase for an error message; empty if none is similar."""
     import difflib
 
-    candidates = list(known)
+    candidates = list(valid_names)
     close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)
     if not close:
         tails = {candidate.rpartition(".")[2]: candidate for candidate in candidates}
@@ -25,7 +25,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def digest(*parts: str | bytes) -> str:
-    """A short hash of all parts in order."""
+    """A short hash of all parts, which depends on their order."""
     total = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

@@ -1,4 +1,4 @@
-"""The result of a job: one of four statuses, the values, the reason, and where and how they were computed."""
+"""The outcome of a job: one of four statuses, the values, the reason, and the provenance."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ OK, FAILED, UNSUPPORTED, ERROR = "ok", "failed", "unsupported", "error"
 
 @dataclass(frozen=True)
 class Point:
-    """Energy (eV), forces (eV/Å) and stress (eV/Å³, Voigt) of one structure, or the reason why there are none."""
+    """Energy (eV), forces (eV/Å) and stress (eV/Å³, Voigt) of one structure, or the reason why they are missing."""
 
     energy: float
     forces: Floats
     stress: Floats | None = None
     reason: str = ""
     pbc: str = ""
-    """Periodic directions of the atoms that the calculator was given, read from them, not from the job."""
+    """Periodic directions of the atoms that the calculator evaluated, read from these atoms and not from the job."""
 
     cause: str = Cause.NONE
 
     @property
     def ok(self) -> bool:
-        """True when the model answered with finite numbers."""
+        """True if the model gave finite numbers."""
         return not self.reason
 
 
 def no_point(atoms: int, reason: str, cause: str = Cause.REFUSED) -> Point:
-    """A placeholder for a structure for which the model gave nothing usable."""
+    """A placeholder for a structure without a usable result of the model."""
     return Point(float("nan"), np.full((atoms, 3), np.nan), None, reason, cause=cause)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The finished job as the store keeps it. `cause` is one of `Cause`, empty for an outcome that is `ok`."""
+    """The stored outcome of a job. `cause` is one of `Cause`, and empty if the status is `ok`."""
 
     key: str
     status: str
@@ -54,14 +54,14 @@ class Outcome:
     provenance: Data = field(default_factory=dict)
     cause: str = Cause.NONE
     frames: Trajectory | None = field(default=None, compare=False)
-    """The trajectory of a `Dynamics` job in the results folder from which the outcome was read."""
+    """The trajectory of a `Dynamics` job in the results folder of the outcome."""
 
     def as_dict(self) -> dict[str, object]:
         """Plain data for one line of the store."""
         return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "frames"}
 
     def trajectory(self) -> Trajectory:
-        """The frames of a `Dynamics` job, read from disk piece by piece."""
+        """The frames of a `Dynamics` job, which are read from disk in chunks."""
         if self.frames is None:
             raise AssayError(f"the trajectory of job '{self.key}' is not in a results folder; run the job again")
         return self.frames
@@ -72,7 +72,7 @@ class Outcome:
 
 
 def pack_points(points: Sequence[Point], counts: Sequence[int]) -> dict[str, object]:
-    """Results of many structures as a few arrays, which cost far less to write than many small ones."""
+    """Results of many structures as a few large arrays, which are faster to write than many small ones."""
     bad = {str(i): point for i, point in enumerate(points) if point.reason}
     packed: dict[str, object] = {
         "natoms": np.array(counts, dtype=np.int64),
@@ -96,6 +96,6 @@ def _unpack(values: Data) -> Iterator[Point]:
     ends = np.cumsum(natoms)
     for i, (end, count) in enumerate(zip(ends, natoms, strict=True)):
         row = None if stress is None else np.asarray(stress)[i]
-        known = row if row is not None and bool(np.isfinite(row).all()) else None
+        voigt = row if row is not None and bool(np.isfinite(row).all()) else None
         reason, cause = str(reasons.get(str(i), "")), str(causes.get(str(i), ""))
-        yield Point(float(energy[i]), forces[end - count : end], known, reason, patterns[i], cause)
+        yield Point(float(energy[i]), forces[end - count : end], voigt, reason, patterns[i], cause)

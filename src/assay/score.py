@@ -19,7 +19,7 @@ def soft_threshold(error: float, threshold: float) -> float:
 
 
 def mean_score(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Mean and standard error of the mean; no values have no mean, and one value has no standard error."""
+    """Mean and standard error of the mean; both are None without values, and the error is None for one value."""
     if not values:
         return None, None
     mean = math.fsum(values) / len(values)
@@ -30,20 +30,20 @@ def mean_score(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def combine(parts: Sequence[tuple[float | None, float | None]]) -> tuple[float | None, float | None]:
-    """The plain mean of scores that exist, with their standard errors propagated as independent."""
-    known = [(score, error) for score, error in parts if score is not None]
-    if not known:
+    """The mean of all scores that are not None; their standard errors are combined as independent errors."""
+    scored = [(score, error) for score, error in parts if score is not None]
+    if not scored:
         return None, None
-    mean = math.fsum(score for score, _ in known) / len(known)
-    errors = [error for _, error in known if error is not None]
-    return mean, (math.sqrt(math.fsum(e * e for e in errors)) / len(known) if errors else None)
+    mean = math.fsum(score for score, _ in scored) / len(scored)
+    errors = [error for _, error in scored if error is not None]
+    return mean, (math.sqrt(math.fsum(e * e for e in errors)) / len(scored) if errors else None)
 
 
 def grade(error: float, floor: float, tolerance: float) -> str:
-    """A letter for the size of an error: A within ten times the noise floor, F beyond the tolerance.
+    """A grade for the size of an error: A up to ten times the noise floor, F above the tolerance.
 
-    B, C and D divide what lies between into three equal parts on a logarithmic scale, so each letter costs the same
-    factor, whatever the precision of the model.
+    B, C and D divide the range between into three equal parts on a logarithmic scale, so that each grade covers the
+    same factor, for any precision of the model.
     """
     if not math.isfinite(error) or error > tolerance:
         return "F"
@@ -51,6 +51,6 @@ def grade(error: float, floor: float, tolerance: float) -> str:
     if error <= start or start >= tolerance:
         return "A"
     if start <= 0.0:
-        return "D"  # without a floor there is no scale to be near or far on
-    place = math.log(error / start) / math.log(tolerance / start)
-    return "BCD"[min(2, int(3.0 * place))]
+        return "D"  # without a noise floor there is no scale for B and C
+    fraction = math.log(error / start) / math.log(tolerance / start)
+    return "BCD"[min(2, int(3.0 * fraction))]

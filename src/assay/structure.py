@@ -1,4 +1,4 @@
-"""A frozen arrangement of atoms: what a job evaluates, light enough to hash, send and compare."""
+"""An immutable structure: atoms, positions, cell and periodic directions, as jobs use it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _no_cell() -> Floats:
 class Structure:
     """Atoms at fixed positions (Å), with the cell (rows are lattice vectors, Å) and periodic directions.
 
-    `charge` (e) and `spin` (multiplicity 2S + 1) reach the model through `atoms.info` when they are given.
+    `charge` (e) and `spin` (multiplicity 2S + 1) are passed to the model in `atoms.info`, unless they are None.
     """
 
     numbers: NDArray[np.int64]
@@ -36,7 +36,7 @@ class Structure:
     def build(
         cls, numbers: ArrayLike, positions: ArrayLike, cell: ArrayLike | None = None, pbc: str = "FFF"
     ) -> Structure:
-        """Make a structure from anything array-like; `pbc` is a pattern such as "TTF"."""
+        """Make a structure from lists or arrays; `pbc` is a pattern such as "TTF"."""
         shape = np.zeros((3, 3)) if cell is None else np.array(cell, dtype=float)
         return cls(
             np.array(numbers, dtype=np.int64),
@@ -68,7 +68,7 @@ class Structure:
         return replace(self, numbers=self.numbers[index], positions=self.positions[index])
 
     def repeated(self, times: tuple[int, int, int]) -> Structure:
-        """The supercell that holds `times` copies along each lattice vector; the first N atoms are the originals."""
+        """The supercell with `times` copies along each lattice vector; the first N atoms are the original ones."""
         shifts = np.array([(i, j, k) for i in range(times[0]) for j in range(times[1]) for k in range(times[2])])
         offsets = shifts @ self.cell
         positions = (self.positions[None, :, :] + offsets[:, None, :]).reshape(-1, 3)
@@ -80,7 +80,7 @@ class Structure:
         )
 
     def transformed(self, matrix: Floats) -> Structure:
-        """Positions and cell mapped by a 3×3 matrix (rotation, inversion or strain), r → matrix · r."""
+        """Positions and cell transformed by a 3×3 matrix (rotation, inversion or strain), r → matrix · r."""
         return replace(self, positions=self.positions @ matrix.T, cell=self.cell @ matrix.T)
 
     def to_atoms(self) -> Atoms:
@@ -93,13 +93,13 @@ class Structure:
 
     @property
     def info(self) -> dict[str, int]:
-        """Charge and spin as they travel in `atoms.info`."""
-        given = {"charge": self.charge, "spin": self.spin}
-        return {name: value for name, value in given.items() if value is not None}
+        """Charge and spin for `atoms.info`, without those that are None."""
+        entries = {"charge": self.charge, "spin": self.spin}
+        return {name: value for name, value in entries.items() if value is not None}
 
 
 def from_atoms(atoms: Atoms) -> Structure:
-    """Copy an ASE `Atoms` object, with its charge and spin if `atoms.info` has them."""
+    """Copy an ASE `Atoms` object, with charge and spin from `atoms.info` if they are there."""
     return Structure(
         atoms.get_atomic_numbers().astype(np.int64),
         atoms.get_positions(),

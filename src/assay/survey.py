@@ -1,6 +1,6 @@
-"""What a model claims and what it turns out to do: elements, spacing, precision, noise. Made before any benchmark.
+"""What a model claims and what it really supports: elements, spacing of atoms, precision, noise.
 
-A survey is itself made of jobs, so it is resumed, protected and kept like everything else.
+`assay.compute.surveying` makes a survey with jobs before any benchmark runs.
 """
 
 from __future__ import annotations
@@ -17,22 +17,27 @@ from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.structure import Structure
 
 EVERY_SPECIES = 12
-"""Models of up to this many species are checked on all of them; of others a sample is taken, unless told otherwise."""
+"""A model with up to this number of species is checked on all of them; of more species a sample is used by default."""
 
 SAMPLE = ("H", "C", "N", "O", "F", "Na", "Si", "S", "Cl", "Cu", "Ag", "Au")
-"""The sample: one or more of every block and bonding type; gaps are filled evenly from what the model has."""
+"""The sample: at least one species of every block and type of bonding; missing ones are replaced evenly by others."""
 
 MIXED_SPECIES = 6
+"""Species in the mixed structure."""
+
 USUAL_FACTORS = (0.75, 1.35)
-"""A model whose factor of spacing lies outside has another length scale than nature, and gets structures in its own."""
+"""The usual range of the spacing factor; a model outside it has its own length scale, and its structures are scaled."""
 
 LARGE_CLUSTER = 12
-"""Atoms in the larger clusters, enough for an atom to have more neighbours than a short list holds."""
+"""Atoms in a larger cluster: enough neighbours to exceed a short neighbour list."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One kind of test structure: a species, or the mixture, with the spacing at which this model feels it."""
+    """One kind of test structure: a species or the mixture, with the spacing at which this model gives usable forces.
+
+    A factor of None means that the model refuses that kind of structure.
+    """
 
     label: str
     numbers: tuple[int, ...]
@@ -46,15 +51,23 @@ class Subject:
 
 @dataclass(frozen=True)
 class Survey:
-    """The model as found. Energies in eV, forces in eV/Å."""
+    """The measured properties of a model. Energies in eV, forces in eV/Å; elements are atomic numbers."""
 
     card: ModelCard
     answered: tuple[int, ...] = ()
+    """Elements for which the model gives energy and forces."""
+
     refused: Mapping[int, str] = field(default_factory=dict)
+    """Elements that the model refuses, with the reason."""
+
     invalid: Mapping[int, str] = field(default_factory=dict)
+    """Elements with NaN, infinite or malformed results, with the reason."""
+
     lost: Mapping[int, str] = field(default_factory=dict)
-    odd: tuple[int, ...] = ()
-    """Elements whose lone atom was refused while two of them were answered: perhaps with somebody else's results."""
+    """Elements for which the worker process was lost, with the reason."""
+
+    refused_alone: tuple[int, ...] = ()
+    """Elements whose single atom is refused while their dimer is not; its results may be those of another structure."""
 
     subjects: tuple[Subject, ...] = ()
     pbc: tuple[str, ...] = ()
@@ -65,63 +78,65 @@ class Survey:
     seconds_per_call: float = 0.02
     seconds_per_batched_call: float | None = None
     used: Mapping[str, str] = field(default_factory=dict)
-    """Precision and device as found in the running calculator."""
+    """Precision and device of the running calculator."""
 
     contact_error: str = ""
-    noise_known: bool = False
-    """False as long as no benchmark needed to know how well the model repeats itself."""
+    """Why the first contact failed; empty if it succeeded."""
+
+    noise_measured: bool = False
+    """False if no benchmark needed the noise floor."""
 
     @property
     def species(self) -> tuple[int, ...]:
-        """Atomic numbers that the model claims, or, where it claims nothing, those for which it did not refuse."""
+        """Atomic numbers that the model claims or, without a claim, those that it does not refuse."""
         if self.card.elements is not None:
             return self.card.elements
         return tuple(sorted({*self.answered, *self.invalid}))
 
     @property
     def periodic_patterns(self) -> tuple[str, ...]:
-        """Patterns with at least one periodic direction that the model claims or turned out to answer."""
+        """Patterns with at least one periodic direction that the model claims or, without a claim, supports."""
         return tuple(p for p in PERIODIC_PATTERNS if p in self.pbc)
 
     @property
     def remarks(self) -> list[str]:
-        """What the user should know about claims that do not hold."""
+        """Notes for the user about claims that are not correct."""
         notes = list(self.card.notes)
         if self.card.elements is not None:
             claimed = set(self.card.elements)
             beyond = [z for z in self.answered if z not in claimed]
             below = [z for z in self.card.elements if z in self.refused or z in self.invalid]
             if beyond:
-                notes.append(f"answers for elements outside its claim: {_symbols(beyond)}")
+                notes.append(f"gives results for elements that it does not claim: {_symbols(beyond)}")
             if below:
-                notes.append(f"refuses elements inside its claim: {_symbols(below)}")
+                notes.append(f"refuses elements that it claims: {_symbols(below)}")
         if self.invalid:
             reason = next(iter(self.invalid.values()))
-            notes.append(f"answers with nonsense instead of refusing: {_symbols(sorted(self.invalid))} ({reason})")
+            notes.append(f"gives invalid results instead of an error: {_symbols(sorted(self.invalid))} ({reason})")
         if self.lost:
-            notes.append(f"worker lost while asking for: {_symbols(sorted(self.lost))}")
+            notes.append(f"the worker was lost for elements: {_symbols(sorted(self.lost))}")
         return notes
 
     def clusters(self, variant: int = 0) -> list[tuple[str, Structure]]:
-        """A distorted cluster for each subject, boxed for models that only know periodic systems."""
-        found = []
+        """A distorted cluster for each subject, in a periodic box for models that support only periodic systems."""
+        labelled = []
         for subject in self.subjects:
             if subject.cluster_factor is not None:
-                body = cluster(subject.numbers, subject.cluster_factor, variant=variant)
-                found.append((subject.label, self.placed(body)))
-        return found
+                atoms = cluster(subject.numbers, subject.cluster_factor, variant=variant)
+                labelled.append((subject.label, self.placed(atoms)))
+        return labelled
 
     def large_clusters(self) -> list[tuple[str, Structure]]:
         """Larger clusters, of the first species and of the mixture, in which atoms have many neighbours."""
-        found = []
+        labelled = []
         for subject in [*self.subjects[:1], *(s for s in self.subjects[1:] if len(s.numbers) > 1)]:
             if subject.cluster_factor is not None:
-                body = cluster(subject.numbers, subject.cluster_factor, LARGE_CLUSTER)
-                found.append((subject.label, self.placed(body)))
-        return found
+                atoms = cluster(subject.numbers, subject.cluster_factor, LARGE_CLUSTER)
+                labelled.append((subject.label, self.placed(atoms)))
+        return labelled
 
     def crystals(self, pattern: str = "TTT", variant: int = 0) -> list[tuple[str, Structure]]:
-        """A distorted periodic cell for each subject; none if the pattern is not claimed."""
+        """A distorted periodic cell for each subject; none if the model does not support the pattern."""
         return [
             (subject.label, crystal(subject.numbers, subject.crystal_factor, pattern, variant))
             for subject in self.subjects
@@ -130,11 +145,11 @@ class Survey:
 
     @property
     def usable(self) -> list[int]:
-        """Atomic numbers that the model claims and answers for."""
+        """Atomic numbers that the model claims and gives results for."""
         return [z for z in self.species if z in self.answered]
 
     def placed(self, structure: Structure) -> Structure:
-        """A molecule or cluster as it is, or in a periodic box for models that support only periodic systems."""
+        """A molecule or cluster, in a periodic box for models that support only periodic systems."""
         return structure if "FFF" in self.pbc or not self.pbc else boxed(structure)
 
     def describe(self) -> dict[str, object]:
@@ -149,8 +164,8 @@ class Survey:
             "pbc": list(self.pbc),
             "stress": self.stress,
             "precision": self.precision,
-            "noise_energy_eV": self.noise_energy if self.noise_known else None,
-            "noise_force_eV_per_A": self.noise_force if self.noise_known else None,
+            "noise_energy_eV": self.noise_energy if self.noise_measured else None,
+            "noise_force_eV_per_A": self.noise_force if self.noise_measured else None,
             "seconds_per_call": self.seconds_per_call,
             "seconds_per_batched_call": self.seconds_per_batched_call,
             "used": dict(self.used),
@@ -163,20 +178,20 @@ def _symbols(numbers: Sequence[int]) -> str:
 
 
 def sample_species(available: Sequence[int], all_species: bool) -> list[int]:
-    """The species to check: all if they are few or if asked for, else a sample over the periodic table."""
+    """The species to check: all if they are few or if `all_species` is true, else a sample of the periodic table."""
     if all_species or len(available) <= EVERY_SPECIES:
         return list(available)
-    chosen = [z for z in available if symbol(z) in SAMPLE]
-    rest = [z for z in available if z not in chosen]
-    gaps = EVERY_SPECIES - len(chosen)
-    if gaps > 0 and rest:
-        places = np.linspace(0, len(rest) - 1, min(gaps, len(rest)))
-        chosen += sorted({rest[round(p)] for p in places})
-    return sorted(chosen)
+    sample = [z for z in available if symbol(z) in SAMPLE]
+    rest = [z for z in available if z not in sample]
+    missing = EVERY_SPECIES - len(sample)
+    if missing > 0 and rest:
+        places = np.linspace(0, len(rest) - 1, min(missing, len(rest)))
+        sample += sorted({rest[round(p)] for p in places})
+    return sorted(sample)
 
 
 def repeats_job(survey: Survey) -> Probe | None:
-    """The question whose answer is the noise floor; the check `deterministic` asks the same one."""
+    """The job that measures the noise floor; the check `deterministic` uses the same job."""
     structures = [s for _, s in survey.clusters()] + [
         s for pattern in survey.periodic_patterns[:1] for _, s in survey.crystals(pattern)
     ]
@@ -184,12 +199,12 @@ def repeats_job(survey: Survey) -> Probe | None:
 
 
 def subject_labels(survey: Survey) -> list[str]:
-    """Names of the structures of `repeats_job`, in its order."""
+    """Names of the structures of `repeats_job`, in the same order."""
     crystals = [f"{label}-{p}" for p in survey.periodic_patterns[:1] for label, _ in survey.crystals(p)]
     return [label for label, _ in survey.clusters()] + crystals
 
 
 def touching(first: int, second: int, survey: Survey) -> float:
-    """The distance (Å) at which two species touch for this model."""
+    """The distance (Å) of two touching atoms, with the spacing factors of this model."""
     factors = {s.numbers[0]: s.cluster_factor or 1.0 for s in survey.subjects if len(s.numbers) == 1}
     return TOUCHING * (radius(first) * factors.get(first, 1.0) + radius(second) * factors.get(second, 1.0))

@@ -1,18 +1,18 @@
-"""Constants in the units of Assay: Å, fs, eV, amu, K. Plain numbers, because ASE need not be there to read results."""
+"""Constants in the units of Assay: Å, fs, eV, amu, K. Plain numbers, so that results can be read without ASE."""
 
 from __future__ import annotations
 
 BOLTZMANN = 8.617333262e-5
-"""eV/K."""
+"""Boltzmann constant in eV/K."""
 
 KCAL = 23.060548012069493
-"""kcal/mol in one eV, with the constants of ASE."""
+"""One eV in kcal/mol, with the constants of ASE."""
 
 ACCELERATION = 9.648533212331e-3
-"""Å/fs² for a force of 1 eV/Å on 1 amu; velocities in Å/fs squared times a mass in amu, divided by it, are eV."""
+"""Acceleration (Å/fs²) of 1 amu by 1 eV/Å; a mass (amu) times a squared velocity (Å/fs)², divided by it, is in eV."""
 
 BAR = 6.241509074e-7
-"""eV/Å³ in one bar."""
+"""One bar in eV/Å³."""
 
 GPA = 160.21766208
-"""GPa in one eV/Å³."""
+"""One eV/Å³ in GPa."""

@@ -1,4 +1,4 @@
-"""Correlations as scipy has them, and none where nothing changes."""
+"""Correlation coefficients agree with scipy, and a constant series has none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_line_correlates_perfectly(values: list[float], slope: float, shift: f
 
 
 @pytest.mark.parametrize("size", [0.0, 1e5, -79_000.0])
-def test_what_never_changes_has_no_correlation(size: float) -> None:
+def test_a_constant_series_has_no_correlation(size: float) -> None:
     flat, line = np.full(5, size), np.arange(5.0)
     assert pearson(flat, line) is None
     assert spearman(line, flat) is None

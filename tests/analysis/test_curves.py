@@ -1,4 +1,4 @@
-"""Pair curves with known answers: wells, walls, holes, tails, and the constants of the bond in them."""
+"""Pair curves with known results: wells, walls, holes, tails, and the constants of the bond."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def lennard_jones(epsilon: float = 0.4, sigma: float = 2.3) -> tuple[Floats, Flo
     ("values", "count"),
     [([], 0), ([1.0], 0), ([1, 2, 3], 0), ([1, -1], 1), ([1, -1, 1, -1], 3), ([1, 0.005, -0.01, 2], 0), ([0.0] * 9, 0)],
 )
-def test_sign_changes_look_past_small_values(values: list[float], count: int) -> None:
+def test_small_values_do_not_count_as_sign_changes(values: list[float], count: int) -> None:
     assert sign_changes(np.array(values, dtype=float), 0.01) == count
 
 
-def test_a_morse_curve_has_one_of_everything() -> None:
+def test_a_morse_curve_has_one_minimum_one_inflection_and_one_sign_change_of_the_force() -> None:
     energy, force = morse()
     assert (sign_changes(force, 0.01), minima(energy), inflections(GRID, energy)) == (1, 1, 1)
     wall, rise = sides(energy, force, 1e-3)
@@ -56,7 +56,7 @@ def test_a_morse_curve_has_one_of_everything() -> None:
     assert rise.stop == len(GRID)
 
 
-def test_a_shallow_well_counts_as_a_minimum_only_if_it_is_deep_enough() -> None:
+def test_a_well_counts_as_a_minimum_only_if_it_is_deep_enough() -> None:
     energy, _ = lennard_jones(0.09)
     assert (minima(energy), minima(energy, prominence=0.05)) == (0, 1)
     assert minima(lennard_jones(0.2)[0]) == 1
@@ -71,7 +71,7 @@ def test_oscillations_are_counted() -> None:
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-7, 1e-4])
-def test_of_a_zero_tail_only_the_first_point_counts(noise: float) -> None:
+def test_only_the_first_point_of_a_tail_without_forces_counts(noise: float) -> None:
     energy, force = morse(length=1.5)
     switch = np.clip(1.0 - (GRID / 4.5) ** 2, 0.0, None) ** 3  # to zero at 4.5 Å with its slope
     slope = -6.0 * GRID / 4.5**2 * np.clip(1.0 - (GRID / 4.5) ** 2, 0.0, None) ** 2
@@ -84,10 +84,10 @@ def test_of_a_zero_tail_only_the_first_point_counts(noise: float) -> None:
     assert rise.stop == start + 1
     assert spearman(GRID[rise], energy[rise]) == pytest.approx(1.0, abs=max(1e-9, 100.0 * noise, 1e-3 * bool(noise)))
     full = spearmanr(GRID[rise.start :], energy[rise.start :]).statistic
-    assert full < 0.99  # what the tail would have cost
+    assert full < 0.99  # the correlation with the whole tail
 
 
-def test_no_tail_without_zero_forces_and_none_where_the_energy_moves() -> None:
+def test_a_tail_needs_zero_forces_and_a_constant_energy() -> None:
     energy, force = morse()
     last = len(GRID) - 1
     assert tail_start(energy, force, 1e-3) == last
@@ -96,7 +96,7 @@ def test_no_tail_without_zero_forces_and_none_where_the_energy_moves() -> None:
     assert tail_start(np.zeros(100), np.zeros(100), 1e-3) == 0
 
 
-def test_a_repulsive_curve_has_no_rise_and_a_falling_one_no_wall() -> None:
+def test_a_repulsive_curve_has_no_attractive_part_and_an_attractive_curve_no_wall() -> None:
     repulsive = np.exp(-2.0 * GRID)
     wall, rise = sides(repulsive, 2.0 * repulsive, 1e-3)
     assert (wall.stop, rise.stop - rise.start) == (100, 1)
@@ -110,7 +110,7 @@ def test_a_repulsive_curve_has_no_rise_and_a_falling_one_no_wall() -> None:
 
 
 @pytest.mark.parametrize("curve", [morse(), lennard_jones(), morse(11.2, 2.3, 1.13)], ids=["morse", "12-6", "like CO"])
-def test_consistent_curves_have_no_gap_and_wrong_forces_have(curve: tuple[Floats, Floats]) -> None:
+def test_the_gap_is_small_for_consistent_curves_and_large_for_wrong_forces(curve: tuple[Floats, Floats]) -> None:
     energy, force = curve
     sound = force_energy_gap(GRID, energy, force)
     assert sound is not None
@@ -121,12 +121,12 @@ def test_consistent_curves_have_no_gap_and_wrong_forces_have(curve: tuple[Floats
     assert 0.01 < few_percent < 0.06
 
 
-def test_the_gap_says_nothing_of_what_the_grid_does_not_resolve() -> None:
+def test_there_is_no_gap_where_the_grid_does_not_resolve_the_curve() -> None:
     spikes = np.where(np.arange(100) % 2 == 0, 50.0, -50.0)
     assert force_energy_gap(GRID, np.cumsum(spikes), spikes) is None
 
 
-def test_a_hole_is_the_fall_on_the_way_in() -> None:
+def test_a_hole_is_a_decrease_of_the_energy_at_short_distance() -> None:
     energy, _ = morse()
     assert inward_drop(GRID, energy, 1.0) == 0.0
     hole = energy - 2000.0 * np.exp(-((GRID / 0.3) ** 2))
@@ -142,22 +142,22 @@ def test_a_hole_is_the_fall_on_the_way_in() -> None:
 )
 def test_a_morse_oscillator_has_its_analytic_constants(depth: float, width: float, length: float, mass: float) -> None:
     energy, _ = morse(depth, width, length)
-    found = bond(GRID, energy, near=length + 0.3)
-    assert found is not None
-    assert found.length == pytest.approx(length, abs=1e-4)
-    assert found.depth == pytest.approx(depth + energy[-1], rel=1e-4)
-    assert found.stiffness == pytest.approx(2.0 * depth * width**2, rel=1e-3)
+    well = bond(GRID, energy, near=length + 0.3)
+    assert well is not None
+    assert well.length == pytest.approx(length, abs=1e-4)
+    assert well.depth == pytest.approx(depth + energy[-1], rel=1e-4)
+    assert well.stiffness == pytest.approx(2.0 * depth * width**2, rel=1e-3)
     omega = width * sqrt(2.0 * depth * constants.e / (mass * constants.atomic_mass)) * 1e10
     assert wavenumber(2.0 * depth * width**2, mass) == pytest.approx(omega / (200.0 * pi * constants.c), rel=1e-8)
 
 
-def test_the_bond_is_the_well_nearest_to_the_measured_length() -> None:
+def test_the_bond_is_the_well_nearest_to_a_length() -> None:
     energy = np.cos(4.0 * GRID)
     for k in (1, 3, 5):
-        found = bond(GRID, energy, near=k * pi / 4.0 + 0.2)
-        assert found is not None
-        assert found.length == pytest.approx(k * pi / 4.0, abs=1e-5)
-        assert found.stiffness == pytest.approx(16.0, rel=1e-4)
+        well = bond(GRID, energy, near=k * pi / 4.0 + 0.2)
+        assert well is not None
+        assert well.length == pytest.approx(k * pi / 4.0, abs=1e-5)
+        assert well.stiffness == pytest.approx(16.0, rel=1e-4)
     assert bond(GRID, np.exp(-GRID), near=1.0) is None
     edge = bond(GRID, (GRID - GRID[1] - 0.01) ** 2, near=0.5)
     assert edge is not None

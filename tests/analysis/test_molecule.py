@@ -31,13 +31,13 @@ def test_methane_has_six_angles_and_an_atom_none() -> None:
 
 @pytest.mark.parametrize(("factor", "broken"), [(1.0, 0), (1.3, 0), (1.6, 2)])
 def test_a_bond_breaks_beyond_one_and_a_half_radii(factor: float, broken: int) -> None:
-    gone, new = broken_and_made(factor * WATER, bonds(WATER, RADII), RADII)
-    assert (len(gone), len(new)) == (broken, 0)
+    broken_bonds, new = broken_and_made(factor * WATER, bonds(WATER, RADII), RADII)
+    assert (len(broken_bonds), len(new)) == (broken, 0)
 
 
-def test_two_hydrogens_that_meet_have_made_a_bond() -> None:
+def test_two_hydrogens_that_meet_form_a_bond() -> None:
     closed = WATER.copy()
     closed[1:, 0] = [0.33, -0.33]
-    gone, new = broken_and_made(closed, bonds(WATER, RADII), RADII)
-    assert len(gone) == 0
+    broken_bonds, new = broken_and_made(closed, bonds(WATER, RADII), RADII)
+    assert len(broken_bonds) == 0
     assert new.tolist() == [[1, 2]]

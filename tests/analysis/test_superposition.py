@@ -1,4 +1,4 @@
-"""Two copies of a molecule, laid onto each other: rigid motion costs nothing, a mirror image does."""
+"""Superposition removes translation and rotation; a mirror image still differs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rotation(rng: np.random.Generator) -> Floats:
 
 
 @given(SEEDS, st.integers(1, 30))
-def test_rigid_motion_is_undone(seed: int, atoms: int) -> None:
+def test_rigid_motion_is_removed(seed: int, atoms: int) -> None:
     rng = np.random.default_rng(seed)
     fixed = 3.0 * rng.standard_normal((atoms, 3))
     moving = fixed @ rotation(rng).T + 10.0 * rng.standard_normal(3)
@@ -30,17 +30,17 @@ def test_rigid_motion_is_undone(seed: int, atoms: int) -> None:
 
 
 @given(SEEDS, st.integers(2, 20))
-def test_it_is_symmetric_and_never_worse_than_standing_still(seed: int, atoms: int) -> None:
+def test_the_distance_is_symmetric_and_superposition_never_increases_it(seed: int, atoms: int) -> None:
     rng = np.random.default_rng(seed)
     one, other = rng.standard_normal((2, atoms, 3))
     one, other = one - one.mean(axis=0), other - other.mean(axis=0)
-    still = float(np.sqrt(((one - other) ** 2).sum(axis=1).mean()))
+    unmoved = float(np.sqrt(((one - other) ** 2).sum(axis=1).mean()))
     assert superposed_rmsd(one, other) == pytest.approx(superposed_rmsd(other, one), abs=1e-9)
-    assert superposed_rmsd(one, other) <= still + 1e-9
+    assert superposed_rmsd(one, other) <= unmoved + 1e-9
 
 
 @given(SEEDS)
-def test_no_small_turn_fits_better(seed: int) -> None:
+def test_no_small_rotation_fits_better(seed: int) -> None:
     rng = np.random.default_rng(seed)
     one, other = rng.standard_normal((2, 6, 3))
     best = superposed(one, other)
@@ -54,7 +54,7 @@ def test_a_mirror_image_is_another_molecule() -> None:
     assert superposed_rmsd(handed * [1.0, 1.0, -1.0], handed) > 0.5
 
 
-def test_a_stretched_bond_is_off_by_half_the_stretch_at_each_end() -> None:
+def test_each_atom_of_a_stretched_bond_is_displaced_by_half_of_the_stretch() -> None:
     bond = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     longer = np.array([[5.0, 0.0, 0.0], [5.0, 1.2, 0.0]])
     assert superposed_rmsd(longer, bond) == pytest.approx(0.1)

@@ -16,11 +16,10 @@ import numpy as np
 import psutil
 import pytest
 
-from assay.compute.engines.calculator import no_point
 from assay.compute.protocols import Ending, carry_out
 from assay.compute.protocols.dynamics import run_dynamics
 from assay.jobs import Dynamics
-from assay.outcome import Point
+from assay.outcome import Point, no_point
 from assay.store import Store, trajectory
 from assay.store.trajectory import SERIES, Recorder, Trajectory
 from assay.structure import Structure

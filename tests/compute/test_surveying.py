@@ -1,4 +1,4 @@
-"""What a model claims is compared with what it does: elements, periodicity, spacing, precision, noise."""
+"""Claims are compared with measurements: elements, periodicity, spacing, precision, noise."""
 
 from __future__ import annotations
 
@@ -52,50 +52,50 @@ def symbols(numbers: object) -> list[str]:
 
 @given(st.sets(st.integers(1, 118)), st.booleans())
 def test_the_sample_is_all_of_few_species_and_twelve_of_many(available: set[int], everything: bool) -> None:
-    chosen = sample_species(sorted(available), everything)
-    assert chosen == sorted(set(chosen))
-    assert set(chosen) <= available
-    assert len(chosen) == (len(available) if everything else min(EVERY_SPECIES, len(available)))
+    sample = sample_species(sorted(available), everything)
+    assert sample == sorted(set(sample))
+    assert set(sample) <= available
+    assert len(sample) == (len(available) if everything else min(EVERY_SPECIES, len(available)))
 
 
-def test_the_documented_sample_is_taken_from_a_model_for_all_elements() -> None:
+def test_the_documented_sample_is_used_for_a_model_of_all_elements() -> None:
     assert symbols(sample_species(range(1, 87), False)) == list(SAMPLE)
     assert len(SAMPLE) == EVERY_SPECIES
     assert sample_species(range(1, 87), True) == list(range(1, 87))
 
 
-def test_gaps_of_the_sample_are_filled_evenly() -> None:
-    chosen = sample_species(range(57, 90), False)  # of the sample only gold is there
-    assert 79 in chosen
-    assert (min(chosen), max(chosen)) == (57, 89)
-    assert max(np.diff(chosen)) <= 5
+def test_missing_species_of_the_sample_are_replaced_evenly() -> None:
+    sample = sample_species(range(57, 90), False)  # the model has only gold of the sample
+    assert 79 in sample
+    assert (min(sample), max(sample)) == (57, 89)
+    assert max(np.diff(sample)) <= 5
 
 
-def test_elements_answered_beyond_the_claim_are_told(ask: Ask) -> None:
+def test_results_for_elements_that_are_not_claimed_are_reported(ask: Ask) -> None:
     survey = ask("emt", elements=None)
     assert symbols(survey.species) == ["Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au"]
     assert set(symbols(survey.answered)) - set(symbols(survey.species)) == {"H", "C", "N", "O"}
-    assert survey.remarks == ["answers for elements outside its claim: H C N O"]
+    assert survey.remarks == ["gives results for elements that it does not claim: H C N O"]
     assert "He" in survey.refused[2]
     assert survey.stress is True
     assert survey.pbc == ("FFF", *PERIODIC_PATTERNS)
 
 
-def test_elements_refused_inside_the_claim_are_told(ask: Ask) -> None:
+def test_claimed_elements_that_are_refused_are_reported(ask: Ask) -> None:
     survey = ask("assay.sabotage:refuses_claimed_species")
-    assert survey.remarks == ["refuses elements inside its claim: Ag"]
+    assert survey.remarks == ["refuses elements that it claims: Ag"]
     assert "'Ag'" in survey.refused[47]
-    assert [s.label for s in survey.subjects] == ["Cu", "Au", "CuAu"]  # what is refused cannot be tested further
+    assert [s.label for s in survey.subjects] == ["Cu", "Au", "CuAu"]  # refused elements cannot be tested further
 
 
-def test_nonsense_instead_of_a_refusal_is_told(ask: Ask) -> None:
+def test_invalid_results_instead_of_an_error_are_reported(ask: Ask) -> None:
     survey = ask("assay.sabotage:nan_for_one_species")
     assert survey.invalid == {79: "returned the energy nan"}
-    assert "answers with nonsense instead of refusing: Au (returned the energy nan)" in survey.remarks
+    assert "gives invalid results instead of an error: Au (returned the energy nan)" in survey.remarks
     assert 79 in survey.species
 
 
-def test_what_a_model_does_not_claim_is_found_by_asking(ask: Ask) -> None:
+def test_elements_and_periodicity_are_measured_if_there_is_no_claim(ask: Ask) -> None:
     class Two(Spring):
         def answer(self, atoms: Atoms) -> dict[str, object]:
             if not set(atoms.numbers) <= {28, 47}:
@@ -109,25 +109,25 @@ def test_what_a_model_does_not_claim_is_found_by_asking(ask: Ask) -> None:
     assert set(survey.pbc) == {"FFF", *PERIODIC_PATTERNS}
 
 
-def test_a_claim_of_the_built_calculator_counts_too(ask: Ask) -> None:
+def test_claims_of_the_calculator_count_too(ask: Ask) -> None:
     survey = ask(lambda: SoundPotential(("Pd", "Pt")))
     assert symbols(survey.card.elements) == ["Pd", "Pt"]
     assert survey.remarks == []
 
 
-def test_elements_given_by_the_user_are_the_claim(ask: Ask) -> None:
+def test_elements_from_the_user_are_the_claim(ask: Ask) -> None:
     survey = ask("assay.sabotage:sound", elements=(29,))
     assert survey.species == (29,)
     assert [s.label for s in survey.subjects] == ["Cu"]
 
 
-def test_all_species_are_taken_when_asked_for(ask: Ask) -> None:
+def test_all_species_are_used_on_request(ask: Ask) -> None:
     numbers = tuple(range(21, 37))
     assert len(ask("assay.sabotage:sound", elements=numbers).subjects) == EVERY_SPECIES + 1
     assert len(ask("assay.sabotage:sound", elements=numbers, all_species=True).subjects) == len(numbers) + 1
 
 
-class OpenOnly(Spring):
+class ClustersOnly(Spring):
     """Refuses periodic systems."""
 
     def answer(self, atoms: Atoms) -> dict[str, object]:
@@ -145,15 +145,15 @@ class PeriodicOnly(Spring):
         return super().answer(atoms)
 
 
-def test_a_model_that_refuses_periodic_systems_gets_clusters_only(ask: Ask) -> None:
-    survey = ask(OpenOnly, elements=(29,))
+def test_a_model_that_refuses_periodic_systems_is_tested_on_clusters_only(ask: Ask) -> None:
+    survey = ask(ClustersOnly, elements=(29,))
     assert survey.pbc == ("FFF",)
     assert survey.periodic_patterns == ()
     assert survey.crystals() == []
     assert [s.pattern for _, s in survey.clusters()] == ["FFF"]
 
 
-def test_a_model_that_refuses_clusters_gets_them_in_a_box(ask: Ask) -> None:
+def test_a_model_that_refuses_clusters_is_tested_on_clusters_in_a_box(ask: Ask) -> None:
     survey = ask(PeriodicOnly, elements=(29,))
     assert "FFF" not in survey.pbc
     ((label, body),) = survey.clusters()
@@ -162,7 +162,7 @@ def test_a_model_that_refuses_clusters_gets_them_in_a_box(ask: Ask) -> None:
     np.testing.assert_allclose(np.diag(body.cell) - extent, VACUUM)
 
 
-def test_claimed_periodicity_is_believed(ask: Ask) -> None:
+def test_claimed_periodicity_is_used(ask: Ask) -> None:
     class Claims(Spring):
         claims = {"elements": ("Cu",), "pbc": ("FFF", "TTF")}  # noqa: RUF012
 
@@ -173,7 +173,7 @@ def test_claimed_periodicity_is_believed(ask: Ask) -> None:
     assert survey.crystals("TTT") == []
 
 
-def test_test_structures_are_given_the_space_that_the_model_needs(ask: Ask) -> None:
+def test_test_structures_have_the_spacing_that_the_model_needs(ask: Ask) -> None:
     survey = ask("lj")
     (subject,) = survey.subjects
     assert subject.largest_force is not None
@@ -193,7 +193,7 @@ def test_the_mixture_has_at_most_six_species_from_light_to_heavy(ask: Ask) -> No
     assert [len(body) for _, body in survey.large_clusters()] == [12, 12]
 
 
-def test_single_precision_is_noticed(ask: Ask) -> None:
+def test_single_precision_is_found(ask: Ask) -> None:
     survey = ask("assay.sabotage:single_precision")
     assert survey.precision == "float32"
     assert ask("assay.sabotage:sound_batch").precision == "float64"
@@ -206,17 +206,17 @@ def test_the_noise_floor_is_measured(ask: Ask) -> None:
     assert (quiet.noise_energy, quiet.noise_force) == (0.0, 0.0)
 
 
-def test_the_noise_floor_is_measured_only_where_a_benchmark_needs_it(tmp_path: Path) -> None:
+def test_the_noise_floor_is_measured_only_if_a_benchmark_needs_it(tmp_path: Path) -> None:
     def noise(*benchmarks: str) -> object:
         report = run(SoundPotential(), benchmarks=benchmarks, output=tmp_path, workers=0, elements=(29,))
         return report.result.description["survey"]["noise_energy_eV"]
 
     assert noise("physicality.diatomics") is None
     assert noise("physicality.diatomics", "verification.net_force_zero") == 0.0
-    assert noise("physicality.diatomics") == 0.0, "what the store knows is not forgotten"
+    assert noise("physicality.diatomics") == 0.0, "a noise floor in the store is used"
 
 
-def test_the_question_for_the_noise_floor_names_its_structures(ask: Ask) -> None:
+def test_the_job_for_the_noise_floor_has_names_for_its_structures(ask: Ask) -> None:
     survey = ask("assay.sabotage:sound_batch")
     job = repeats_job(survey)
     assert job is not None
@@ -225,7 +225,7 @@ def test_the_question_for_the_noise_floor_names_its_structures(ask: Ask) -> None
     assert repeats_job(Survey(ModelCard("empty"))) is None
 
 
-def test_a_survey_asks_nothing_twice(tmp_path: Path) -> None:
+def test_a_survey_runs_no_job_twice(tmp_path: Path) -> None:
     calls = []
 
     class Counts(SoundPotential):
@@ -248,19 +248,19 @@ def test_a_survey_asks_nothing_twice(tmp_path: Path) -> None:
     ("build", "words"),
     [(lambda path: Toy(), "cannot be built: TypeError"), (lambda: "text", "not an ASE calculator")],
 )
-def test_what_cannot_be_built_is_one_sentence(ask: Ask, build: Callable[..., object], words: str) -> None:
+def test_a_model_that_cannot_be_built_is_one_sentence(ask: Ask, build: Callable[..., object], words: str) -> None:
     with pytest.raises(AssayError, match=words) as error:
         ask(build)
     assert "\n" not in str(error.value)
     assert str(error.value).startswith("model '<lambda>'")
 
 
-def test_a_model_that_answers_nothing_leaves_nothing_to_test(ask: Ask) -> None:
+def test_a_model_that_refuses_everything_has_no_test_structures(ask: Ask) -> None:
     survey = ask("assay.sabotage:raises")
     assert survey.answered == ()
     assert len(survey.refused) == 118
     assert survey.subjects == ()
-    assert survey.remarks == ["refuses elements inside its claim: Cu Au"]
+    assert survey.remarks == ["refuses elements that it claims: Cu Au"]
 
 
 def test_the_description_is_plain_data(ask: Ask) -> None:
@@ -271,12 +271,12 @@ def test_the_description_is_plain_data(ask: Ask) -> None:
     assert described["checked"] == ["Cu"]
 
 
-def test_lost_elements_are_told() -> None:
+def test_lost_elements_are_reported() -> None:
     survey = Survey(ModelCard("m", elements=(1, 6)), lost={6: "no answer within 30 s"}, answered=(1,))
-    assert survey.remarks == ["worker lost while asking for: C"]
+    assert survey.remarks == ["the worker was lost for elements: C"]
 
 
-def test_two_species_touch_at_the_distance_found_for_each() -> None:
+def test_two_species_touch_at_the_sum_of_their_scaled_radii() -> None:
     subjects = (Subject("H", (1,), 2.0, None), Subject("Cu", (29,), None, None), Subject("HCu", (1, 29), 9.0, None))
     survey = Survey(ModelCard("m"), subjects=subjects)
     assert touching(1, 29, survey) == pytest.approx(TOUCHING * (2.0 * radius(1) + radius(29)))

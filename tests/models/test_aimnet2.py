@@ -159,9 +159,9 @@ def test_periodic_structures_are_refused(batch: BatchEvaluator, calculator: Calc
 
 
 def test_precision_and_device_are_read_from_the_network(calculator: Calculator, model: Model) -> None:
-    from assay.compute.engines.precision import as_used
+    from assay.compute.engines.precision import precision_and_device
 
-    assert as_used(calculator) == {"precision": model.card.precision, "device": "cpu"}
+    assert precision_and_device(calculator) == {"precision": model.card.precision, "device": "cpu"}
 
 
 def test_a_copy_of_the_file_is_the_same_model(tmp_path: Path, path: Path) -> None:

@@ -164,9 +164,9 @@ def test_unknown_elements_are_refused(calculator: Calculator, batch: BatchEvalua
 
 
 def test_precision_and_device_are_read_from_the_network(calculator: Calculator, model: Model) -> None:
-    from assay.compute.engines.precision import as_used
+    from assay.compute.engines.precision import precision_and_device
 
-    assert as_used(calculator) == {"precision": model.card.precision, "device": "cpu"}
+    assert precision_and_device(calculator) == {"precision": model.card.precision, "device": "cpu"}
 
 
 def test_the_two_models_have_different_fingerprints() -> None:

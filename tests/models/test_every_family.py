@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from assay.api import Report, run
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.models import family_names, registered
 from assay.models.loading import load_model
 from assay.structure import Structure
@@ -33,7 +33,7 @@ def checked(name: str) -> Report:
 
 @every_model
 def test_precision_and_device_are_those_of_the_card(name: str) -> None:
-    engine = AseEngine(load_model(name))
+    engine = CalculatorEngine(load_model(name))
     assert len(engine.evaluate(WATER).forces) == 3
     assert engine.used == {"precision": registered()[name].card.precision, "device": "cpu"}
 
@@ -57,8 +57,9 @@ def test_a_batch_gives_what_one_structure_gives(name: str) -> None:
         assert checked(name).checks["batch_consistent"]["status"] == "unsupported"
         return
     squeezed = WATER.moved(0.9 * WATER.positions)
+    single = CalculatorEngine(model)
     for (energy, forces), alone in zip(
-        model.build_batch().evaluate([squeezed, WATER]), map(AseEngine(model).evaluate, [squeezed, WATER]), strict=True
+        model.build_batch().evaluate([squeezed, WATER]), map(single.evaluate, [squeezed, WATER]), strict=True
     ):
         assert energy == pytest.approx(alone.energy, rel=1e-6, abs=1e-5)
         assert forces == pytest.approx(alone.forces, rel=1e-4, abs=2e-4)

@@ -13,9 +13,9 @@ import pytest
 from ase.build import molecule
 
 from assay.analysis.blocks import drift
-from assay.compute.engines.batch_size import Tempo
+from assay.compute.engines.batch_size import BatchSize
 from assay.compute.engines.batched import BatchedEngine
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.protocols.integrators import temperature
 from assay.jobs import Dynamics
 from assay.models import family_names
@@ -50,13 +50,13 @@ def jobs() -> list[Dynamics]:
 def simulated(name: str) -> tuple[Sequence[Frames], Sequence[Frames]]:
     """Each run alone by the calculator, and all in batches, whether or not these are quicker on this machine."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tempo, "rung", lambda tempo, waiting=0: min(2, tempo.ceiling))
+        patch.setattr(BatchSize, "rung", lambda size, waiting=0: min(2, size.ceiling))
         model = load_model(name)
         if model.build_batch is None:
             pytest.skip(f"{name} has no batches")
         bundle = [(f"run{number}", job) for number, job in enumerate(jobs())]
-        alone = [AseEngine(model, Path(folder) / "alone").run(key, job) for key, job in bundle]
-        together = list(BatchedEngine(AseEngine(model, Path(folder) / "together")).run(bundle))
+        alone = [CalculatorEngine(model, Path(folder) / "alone").run(key, job) for key, job in bundle]
+        together = list(BatchedEngine(CalculatorEngine(model, Path(folder) / "together")).run(bundle))
         for outcome in together:
             assert outcome.provenance["batch"]["alone"] == 0, outcome.provenance["batch"]
         return tuple(

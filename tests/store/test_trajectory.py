@@ -1,4 +1,4 @@
-"""Frames on disk: complete, in order, readable in pieces, and never spoilt by a kill."""
+"""Frames on disk are complete, in order, read in chunks, and never damaged by a killed process."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def record(path: Path, frames: int, first: int = 0, save_every: int = 7) -> Reco
     return recorder
 
 
-def test_all_frames_come_back_in_order_and_in_pieces(tmp_path: Path) -> None:
+def test_all_frames_are_read_in_order_and_in_chunks(tmp_path: Path) -> None:
     record(tmp_path / "a.h5", 23).finish({"step": 22})
-    found = Trajectory(tmp_path / "a.h5")
-    assert len(found) == 23
-    pieces = list(found.chunks(5))
-    assert max(len(p) for p in pieces) == 5
-    assert np.concatenate([p.positions for p in pieces])[:, 0, 0].tolist() == list(range(23))
-    assert found.series("kinetic").tolist() == [2.0 * i for i in range(23)]
+    whole = Trajectory(tmp_path / "a.h5")
+    assert len(whole) == 23
+    chunks = list(whole.chunks(5))
+    assert max(len(c) for c in chunks) == 5
+    assert np.concatenate([c.positions for c in chunks])[:, 0, 0].tolist() == list(range(23))
+    assert whole.series("kinetic").tolist() == [2.0 * i for i in range(23)]
     assert [p.name for p in tmp_path.iterdir()] == ["a.h5"], "chunks are joined and removed"
 
 
-def test_an_interrupted_recording_goes_on_after_its_last_whole_chunk(tmp_path: Path) -> None:
+def test_an_interrupted_recording_continues_after_its_last_complete_chunk(tmp_path: Path) -> None:
     record(tmp_path / "a.h5", 17)  # 14 frames are on disk, three are lost with the process
     later = Recorder(tmp_path / "a.h5", 2)
     state = later.resume()
@@ -53,7 +53,7 @@ def test_an_unfinished_trajectory_can_be_read(tmp_path: Path) -> None:
     assert len(Trajectory(tmp_path / "a.h5")) == 14
 
 
-def test_a_torn_chunk_costs_only_itself(tmp_path: Path) -> None:
+def test_a_damaged_chunk_does_not_affect_earlier_chunks(tmp_path: Path) -> None:
     record(tmp_path / "a.h5", 21)
     last = sorted((tmp_path / "a.parts").glob("*.h5"))[-1]
     last.write_bytes(last.read_bytes()[:100])
@@ -67,21 +67,21 @@ def test_frames_of_other_atoms_are_not_resumed(tmp_path: Path) -> None:
     assert Recorder(tmp_path / "a.h5", 5).resume() is None
 
 
-def test_a_recorder_asks_to_be_saved_before_memory_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recorder_requests_a_save_at_a_fixed_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trajectory, "CHUNK_BYTES", 24 * 10)
     recorder = Recorder(tmp_path / "a.h5", 2)
-    asked = [recorder.add(np.zeros((2, 3)), (0, 0, 0, 0)) for _ in range(12)]
-    assert asked.index(True) == 9
+    due = [recorder.add(np.zeros((2, 3)), (0, 0, 0, 0)) for _ in range(12)]
+    assert due.index(True) == 9
 
 
-def test_a_file_that_is_no_trajectory_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trajectory_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.h5").write_text("nothing")
     with pytest.raises(AssayError, match=r"a\.h5' cannot be read .*; delete it and run again"):
         len(Trajectory(tmp_path / "a.h5"))
 
 
 def peaks(how: str, frames: int, folder: Path) -> dict[str, float]:
-    """The most memory (MB) of a program that makes and judges a run of so many frames."""
+    """Peak memory (MB) of a program that makes and judges a run of this number of frames."""
     command = [sys.executable, long_runs.__file__, how, str(frames), str(folder / str(frames))]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -89,7 +89,7 @@ def peaks(how: str, frames: int, folder: Path) -> dict[str, float]:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory of another process is read from /proc")
 @pytest.mark.parametrize("how", ["written", pytest.param("simulated", marks=pytest.mark.slow)])
 def test_memory_does_not_grow_with_the_number_of_frames(how: str, tmp_path: Path) -> None:
-    """100 000 frames of seven atoms are 17 MB of positions; a few numbers of each frame and their spectra are 8 MB."""
+    """100 000 frames of seven atoms have 17 MB of positions, and 8 MB of other numbers per frame and their spectra."""
     few, many = (peaks(how, frames, tmp_path) for frames in (10_000, 100_000))
     assert many["frames"] == 100_000
     assert many["made"] - few["made"] < 4.0

@@ -1,1 +1,1 @@
-"""Pure functions on arrays, named for what they return."""
+"""Pure functions on arrays; each is named after its result."""

@@ -9,25 +9,25 @@ from assay.analysis.curves import inward_drop, minima, sign_changes
 from assay.structure import Floats
 
 DEEP = 0.1
-"""Energy per atom (eV) below which ups and downs do not count."""
+"""Smaller changes of the energy per atom (eV) are ignored."""
 
 SIZEABLE_PRESSURE = 1.0
-"""GPa below which the sign of the pressure does not count."""
+"""The sign of a smaller pressure (GPa) is ignored."""
 
 
 def compression_shape(
     distance: Floats, energy: Floats, pressure: Floats, touching: float, well_from: float
 ) -> tuple[dict[str, float], dict[str, object]]:
-    """Minima, holes, order and sign changes of a curve by name, and the curve itself for plots.
+    """Minima, holes, rank correlations and sign changes of a curve by name, and the curve itself for plots.
 
     Args:
-        distance: nearest-neighbour distances (Å), rising.
-        energy: energy per atom (eV) at each of them.
-        pressure: pressure (GPa) at each of them; empty if it is unknown.
+        distance: nearest-neighbour distances (Å), increasing.
+        energy: energy per atom (eV) at each distance.
+        pressure: pressure (GPa) at each distance; empty if the model gives no stress.
         touching: distance (Å) at which atoms touch.
-        well_from: distance (Å) from which on the well is looked for.
+        well_from: the well is searched at this distance (Å) and beyond.
     """
-    # Three points at least are left on the compressed side.
+    # At least three points remain on the compressed side.
     start, bonded = (max(int(np.searchsorted(distance, d)), 3) for d in (well_from, touching))
     well = start + int(np.argmin(energy[start:]))
     inner = min(well, bonded)

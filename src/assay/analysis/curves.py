@@ -1,6 +1,7 @@
-"""The shape of a pair curve E(r): extrema, inflections, monotony, holes, and the constants of the bond in it.
+"""The shape of a pair curve E(r): extrema, inflections, monotonicity, holes, and the constants of the bond.
 
-Distances r (Å) rise on an even grid; energies E are in eV; forces f (eV/Å) are along the bond, positive if repulsive.
+Distances r (Å) increase on an even grid; energies E are in eV; forces f (eV/Å) are along the bond, positive if
+repulsive.
 """
 
 from __future__ import annotations
@@ -14,21 +15,20 @@ from assay.analysis.correlation import spearman
 from assay.structure import Floats
 
 FIT_POINTS = 7
-"""Points of the polynomial through the bottom of a well: on a 0.06 Å grid N2's wavenumber comes out within 1 cm⁻¹."""
+"""Points of the polynomial fit at the minimum of a well: on a 0.06 Å grid, N2's wavenumber is right within 1 cm⁻¹."""
 
 RESOLVED = 0.05
-"""Two quadratures of the force agree this well, relative to the force, where the grid resolves the curve."""
+"""The grid resolves the curve where two quadratures of the force differ by less than this, relative to the force."""
 
 FORCE_SCALE = 1.0
-"""Force (eV/Å) that is added to the scale of a relative difference, so that rounding in flat places does not count."""
-
+"""Force (eV/Å) added to the denominator of a relative difference, so that rounding has no effect where f is small."""
 
 HOLE_DEPTH = 0.1
-"""A fall of the energy (eV) on the way in that is called a hole."""
+"""A hole is a decrease of the energy by more than this (eV) while the atoms approach each other."""
 
 
 class Bond(NamedTuple):
-    """The bottom of a well: where (Å), how far below the end of the curve (eV), and its curvature (eV/Å²)."""
+    """The minimum of a well: distance (Å), depth below the end of the curve (eV), and curvature (eV/Å²)."""
 
     length: float
     depth: float
@@ -36,41 +36,41 @@ class Bond(NamedTuple):
 
 
 def sign_changes(values: Floats, floor: float) -> int:
-    """How often the sign changes between neighbours, once values of at most `floor` in size are dropped."""
+    """Number of sign changes between neighbours, after values with an absolute value up to `floor` are removed."""
     signs = np.sign(values[np.abs(values) > floor])
     return int(np.count_nonzero(signs[1:] != signs[:-1]))
 
 
 def minima(energy: Floats, prominence: float = 0.1) -> int:
-    """How many minima lie inside the curve, each at least `prominence` (eV) deep and a grid step wide."""
+    """Number of minima inside the curve, each at least `prominence` (eV) deep and one grid step wide."""
     from scipy.signal import find_peaks
 
     return len(find_peaks(-energy, prominence=prominence, width=1)[0])
 
 
 def inflections(distance: Floats, energy: Floats, floor: float = 0.5) -> int:
-    """Sign changes of E'' from two rounds of differences on the grid; up to `floor` (eV/Å²) it counts as zero."""
+    """Number of sign changes of E'', from finite differences on the grid; |E''| up to `floor` (eV/Å²) is zero."""
     return sign_changes(np.gradient(np.gradient(energy, distance), distance), floor)
 
 
 def tail_start(energy: Floats, force: Floats, noise: float, zero: float = 1e-10) -> int:
-    """Index where the curve ends: the first point of a tail in which the atoms no longer feel each other, else the
-    last point.
+    """Index where the curve ends: the first point of the tail in which the atoms do not interact, else the last point.
 
-    A point belongs to the tail if its force is exactly zero (below `zero`, eV/Å), its energy is within `noise` (eV)
-    of the last one, and the same is true of all points beyond. Energies there differ by rounding alone, and their
-    order says nothing about the model; what such a tail says, that the curve has reached its end, its first point
-    says as well. The condition on the energy keeps a model whose forces are all zero from having nothing but a tail.
+    A point belongs to the tail if its force is zero (below `zero`, eV/Å), its energy is within `noise` (eV) of the last
+    energy, and the same is true for all points beyond. Energies in the tail differ only by rounding, so their order has
+    no meaning, and its first point is enough to represent it. The condition on the energy is needed for a model whose
+    forces are all zero: without it, the whole curve would be tail.
     """
     flat = (np.abs(force) < zero) & (np.abs(energy - energy[-1]) <= noise)
-    bent = np.flatnonzero(~flat)
-    return min(int(bent[-1]) + 1 if len(bent) else 0, len(energy) - 1)
+    not_flat = np.flatnonzero(~flat)
+    return min(int(not_flat[-1]) + 1 if len(not_flat) else 0, len(energy) - 1)
 
 
 def sides(energy: Floats, force: Floats, noise: float) -> tuple[slice, slice]:
-    """The wall, up to the lowest point, and the rise from it to the end; the lowest point belongs to both.
+    """The repulsive part, up to the lowest point, and the attractive part, from it to the end.
 
-    Of a tail (see `tail_start`) only the first point counts: a curve that is lowest somewhere in its tail has no rise.
+    The lowest point belongs to both. Only the first point of the tail counts (see `tail_start`): a curve whose lowest
+    point is in its tail has no attractive part.
     """
     end = tail_start(energy, force, noise)
     lowest = min(int(np.argmin(energy)), end)
@@ -78,11 +78,11 @@ def sides(energy: Floats, force: Floats, noise: float) -> tuple[slice, slice]:
 
 
 def force_energy_gap(distance: Floats, energy: Floats, force: Floats) -> float | None:
-    """Largest relative difference between the force and −dE/dr: 0 if they agree, near 1 if they contradict.
+    """Largest relative difference between the force and −dE/dr: 0 if they agree, near 1 if they contradict each other.
 
-    Both are averaged over two grid steps, −ΔE/Δr for the energy and Simpson's rule for the force, because an average
-    is exact where a difference quotient is not. The difference is divided by the sum of both sizes and 1 eV/Å. Steps
-    over which Simpson's rule and the trapezoid disagree, such as a steep wall, are left out; None if all are.
+    Both are averages over two grid steps, −ΔE/Δr for the energy and Simpson's rule for the force, because the average
+    has no error from a finite step. The difference is divided by the sum of both absolute values and 1 eV/Å. Steps
+    over which Simpson's rule and the trapezoidal rule disagree, as on a steep wall, are left out; None if all are.
     """
     left, middle, right = force[:-2], force[1:-1], force[2:]
     simpson, trapezoid = (left + 4.0 * middle + right) / 6.0, (left + 2.0 * middle + right) / 4.0
@@ -93,13 +93,13 @@ def force_energy_gap(distance: Floats, energy: Floats, force: Floats) -> float |
 
 
 def inward_drop(distance: Floats, energy: Floats, reach: float) -> float:
-    """How far (eV) the energy falls on the way in from `reach` (Å), below the highest value it had on that way."""
+    """Largest decrease of the energy (eV) below an earlier maximum while the distance decreases from `reach` (Å)."""
     inward = energy[distance <= reach][::-1]
     return float(np.max(np.maximum.accumulate(inward) - inward)) if len(inward) else 0.0
 
 
 def bond(distance: Floats, energy: Floats, near: float) -> Bond | None:
-    """The well whose bottom is nearest to a distance (Å), from a polynomial through seven points; None without one."""
+    """The well whose minimum is nearest to a distance (Å), from a fit to seven points; None without a well."""
     inner = energy[1:-1]
     wells = 1 + np.flatnonzero((inner < energy[:-2]) & (inner <= energy[2:]))
     if not len(wells) or len(energy) < FIT_POINTS:
@@ -110,14 +110,14 @@ def bond(distance: Floats, energy: Floats, near: float) -> Bond | None:
     shape = np.polynomial.Polynomial.fit(
         (distance[window] - distance[lowest]) / step, energy[window], FIT_POINTS - 1, domain=[-1.0, 1.0]
     )
-    flat = shape.deriv().roots()
-    places = np.real(flat[(np.abs(np.imag(flat)) < 1e-9) & (np.abs(flat) <= 1.0)])
-    places = places[shape.deriv(2)(places) > 0.0]
-    if not len(places):
+    stationary = shape.deriv().roots()
+    roots = np.real(stationary[(np.abs(np.imag(stationary)) < 1e-9) & (np.abs(stationary) <= 1.0)])
+    roots = roots[shape.deriv(2)(roots) > 0.0]
+    if not len(roots):
         return None
-    place = float(places[np.argmin(shape(places))])
+    root = float(roots[np.argmin(shape(roots))])
     return Bond(
-        float(distance[lowest] + step * place), float(energy[-1] - shape(place)), float(shape.deriv(2)(place) / step**2)
+        float(distance[lowest] + step * root), float(energy[-1] - shape(root)), float(shape.deriv(2)(root) / step**2)
     )
 
 
@@ -130,9 +130,10 @@ def wavenumber(stiffness: float, reduced_mass: float) -> float:
 def pair_shape(
     distance: Floats, energy: Floats, force: Floats, noise: float, reach: float, no_force: float
 ) -> tuple[dict[str, float], int]:
-    """Metrics of a pair curve that need no measured molecule, and the index of its lowest point.
+    """Metrics of a pair curve that need no reference data, and the index of its lowest point.
 
-    `noise` (eV) is that of the energy, `no_force` (eV/Å) counts as zero, and holes are looked for within `reach` (Å).
+    `noise` (eV) is the noise of the energy, forces up to `no_force` (eV/Å) are zero, and holes are searched within
+    `reach` (Å).
     """
     wall, rise = sides(energy, force, noise)
     values = {

@@ -1,4 +1,4 @@
-"""Derivatives from values at a ladder of steps, with an uncertainty that knows nothing of the answer expected."""
+"""Numerical derivatives at a series of steps, with an uncertainty that does not depend on the expected result."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ from assay.structure import Floats
 def extrapolated_derivative(
     steps: Floats, forward: NDArray, backward: NDArray, noise: float = 0.0
 ) -> tuple[NDArray, NDArray]:
-    """Derivative and its uncertainty by central differences at falling steps, extrapolated to zero step.
+    """Derivative and its uncertainty by central differences at decreasing steps, extrapolated to zero step.
 
-    `forward[k]` and `backward[k]` are the function (any shape) at +steps[k] and −steps[k]; steps fall by one constant
-    factor; `noise` is how far a value may be off. Large steps suffer from curvature and small ones from noise: in
-    Neville's table of extrapolations each entry is compared with its two parents, and for each component the entry
-    that agrees best with its parents is taken. Their disagreement, or what the noise does to the entry if that is
-    more, is the uncertainty; its minimum over the scan is the noise floor of the derivative.
+    `forward[k]` and `backward[k]` are the function (any shape) at +steps[k] and −steps[k]; steps decrease by one
+    constant factor; `noise` is the error of a value. Large steps suffer from curvature and small steps from noise.
+    Each entry of Neville's table of extrapolations is compared with the two entries it is computed from; for each
+    component the entry with the smallest difference is used. This difference, or the effect of the noise on the entry
+    if that is larger, is the uncertainty; its minimum over the table is the noise floor of the derivative.
     """
-    spread = steps.reshape(-1, *([1] * (forward.ndim - 1)))
-    estimates = list((forward - backward) / (2.0 * spread))
+    widths = steps.reshape(-1, *([1] * (forward.ndim - 1)))
+    estimates = list((forward - backward) / (2.0 * widths))
     return _extrapolated(estimates, list(noise / steps), float(steps[0] / steps[1]) ** 2)
 
 
 def derivative_gap(steps: Floats, middle: NDArray, forward: NDArray, backward: NDArray, noise: float = 0.0) -> NDArray:
-    """How far the derivatives from the two sides lie apart: zero for a smooth function, the size of a kink at one.
+    """Difference of the derivatives from the two sides: zero for a smooth function, else the height of the kink.
 
-    A force that steps at a cutoff gives the energy a kink. If it lies within the smallest step, central differences
-    give the mean of both sides, and no step can tell.
+    A force that jumps at a cutoff gives the energy a kink. If the kink lies within the smallest step, central
+    differences give the mean of both sides at every step and do not show it.
     """
-    spread = steps.reshape(-1, *([1] * (forward.ndim - 1)))
-    ratio, blur = float(steps[0] / steps[1]), list(2.0 * noise / steps)
-    right, _ = _extrapolated(list((forward - middle) / spread), blur, ratio)
-    left, _ = _extrapolated(list((middle - backward) / spread), blur, ratio)
+    widths = steps.reshape(-1, *([1] * (forward.ndim - 1)))
+    ratio, errors = float(steps[0] / steps[1]), list(2.0 * noise / steps)
+    right, _ = _extrapolated(list((forward - middle) / widths), errors, ratio)
+    left, _ = _extrapolated(list((middle - backward) / widths), errors, ratio)
     return np.abs(right - left)
 
 
-def _extrapolated(estimates: list[NDArray], blur: list[float], factor: float) -> tuple[NDArray, NDArray]:
-    """Neville's table over estimates at falling steps, whose error falls by powers of `factor` from step to step.
+def _extrapolated(estimates: list[NDArray], errors: list[float], factor: float) -> tuple[NDArray, NDArray]:
+    """Neville's table over estimates at decreasing steps, whose error decreases by powers of `factor` at each step.
 
-    `blur` is what noise does to each estimate. Without it, a step so small that the function does not change any more
-    would seem exact.
+    `errors` are the effects of noise on the estimates. Without them, a step so small that the function does not change
+    would look exact.
     """
     best = np.array(estimates[0], dtype=float)
     uncertainty = np.full(best.shape, np.inf)
-    # The plain estimates count too: for a noisy function no extrapolation beats the largest step.
+    # Estimates without extrapolation are candidates too: for a noisy function the largest step is the best one.
     for k in range(1, len(estimates)):
-        _keep_better(best, uncertainty, estimates[k], np.maximum(np.abs(estimates[k] - estimates[k - 1]), blur[k]))
+        _keep_better(best, uncertainty, estimates[k], np.maximum(np.abs(estimates[k] - estimates[k - 1]), errors[k]))
     for order in range(1, len(estimates)):
         power = factor**order
         column = [(power * b - a) / (power - 1.0) for a, b in pairwise(estimates)]
-        blur = [(power * b + a) / (power - 1.0) for a, b in pairwise(blur)]
+        errors = [(power * b + a) / (power - 1.0) for a, b in pairwise(errors)]
         for k, value in enumerate(column):
-            doubt = np.maximum(np.abs(value - estimates[k]), np.abs(value - estimates[k + 1]))
-            _keep_better(best, uncertainty, value, np.maximum(doubt, blur[k]))
+            difference = np.maximum(np.abs(value - estimates[k]), np.abs(value - estimates[k + 1]))
+            _keep_better(best, uncertainty, value, np.maximum(difference, errors[k]))
         estimates = column
     return best, uncertainty
 
 
-def _keep_better(best: NDArray, uncertainty: NDArray, value: NDArray, doubt: NDArray) -> None:
-    better = doubt < uncertainty
+def _keep_better(best: NDArray, uncertainty: NDArray, value: NDArray, its_uncertainty: NDArray) -> None:
+    better = its_uncertainty < uncertainty
     best[better] = value[better]
-    uncertainty[better] = doubt[better]
+    uncertainty[better] = its_uncertainty[better]

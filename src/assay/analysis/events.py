@@ -1,46 +1,38 @@
-"""Whether a simulated system has lasted, and if not, what happened to it, and when.
+"""Decides whether a simulated system stayed stable and, if not, what happened and in which frame.
 
-A verdict is read from successive frames, a chunk in memory at a time. Its score is that of MLIPAudit's stability
-benchmark: 1 for a run without trouble, between 0.5 and 1 when a hydrogen is lost, between 0 and 0.5 for an explosion.
-That benchmark looks for nothing else; here broken bonds, fragments, atoms inside each other, numbers that are none,
-heat that stays, and motion that never starts count, too. Lengths are Å, temperatures K.
+The frames are read in chunks. The score is that of MLIPAudit's stability benchmark: 1 for a run without problems,
+between 0.5 and 1 if a hydrogen is lost, between 0 and 0.5 for an explosion. That benchmark has no other events; here
+broken bonds, fragments, atoms on top of each other, NaN or infinite numbers, overheating and a lack of thermal motion
+count, too. Lengths are in Å, temperatures in K.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.analysis.heat import Event, cold, explosions, overheating
-from assay.analysis.motion import NO_TROUBLE, Trouble, bonded_pairs, molecules_of
+from assay.analysis.heat import Event, explosions, overheating, too_cold
+from assay.analysis.motion import NO_PROBLEM, Problem, molecules_of
+from assay.analysis.topology import LOST, Topology
 from assay.errors import Cause
-from assay.structure import Floats, Structure
+from assay.structure import Floats
 
 STABLE, HYDROGEN_LOSS, FROZEN, STOPPED = "stable", "hydrogen loss", "frozen", "stopped"
 NOT_FINITE, BROKEN, FRAGMENTS, COLLAPSE = "not finite", "broken bond", "fragmentation", "collapse"
 
-LOST = 2.5
-"""A hydrogen further than this from its atom, and from all other heavy atoms until the end, is lost."""
-
-STRETCHED = 1.5
-"""A bond of two other atoms longer than this many sums of their covalent radii is broken: C-C at 2.3 Å."""
-
 INSIDE = 0.5
-"""Atoms nearer than this part of the sum of their covalent radii have fallen into each other; N≡N has 0.77."""
+"""Atoms closer than this fraction of the sum of their covalent radii have collapsed; N≡N has 0.77."""
 
 STILL = 0.002
-"""Bonds that change by less than this (Å, root mean square, at 300 K) do not move; heat moves them by 0.015 to 0.03."""
-
-IONS = (3, 4, 11, 12, 19, 20, 37, 38, 55, 56)
-"""Elements that make no bonds that could break: a salt may dissolve."""
+"""Bonds that fluctuate by less than this (Å, root mean square, at 300 K) do not move; thermal motion gives 0.015 to
+0.03 Å."""
 
 
 class RunJudgement(NamedTuple):
-    """How a simulation went: the kind of event, its first frame (None if nothing happened), the reason, the score."""
+    """The result for a run: the kind of event, its first frame (None for a stable run), the reason, the score."""
 
     kind: str
     frame: int | None
@@ -48,222 +40,177 @@ class RunJudgement(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, eq=False)
-class Body:
-    """What the atoms of a run are at its start: bonds as pairs, with the lattice vector (Å) that each bond crosses."""
-
-    numbers: NDArray[np.int64]
-    radii: Floats
-    pairs: NDArray[np.int64]
-    offsets: Floats
-    cell: Floats
-    """Zero for a free body."""
-
-    symbols: Sequence[str] = ()
-
-    @classmethod
-    def build(cls, structure: Structure, radii: Floats, symbols: Sequence[str] = ()) -> Body:
-        """From the first structure of a run and covalent radii (Å)."""
-        pairs, vectors = bonded_pairs(structure, radii)
-        bonded = (pairs[:, 0] < pairs[:, 1]) & ~np.isin(structure.numbers[pairs], IONS).any(axis=1)
-        pairs, vectors = pairs[bonded], vectors[bonded]
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        pairs, vectors = pairs[order], vectors[order]
-        offsets = vectors - (structure.positions[pairs[:, 1]] - structure.positions[pairs[:, 0]])
-        cell = structure.cell if any(structure.pbc) else np.zeros((3, 3))
-        return cls(structure.numbers, radii, pairs, np.round(offsets, 6), cell, symbols)
-
-    @property
-    def with_hydrogen(self) -> NDArray[np.bool_]:
-        """Which bonds join a hydrogen to a heavier atom."""
-        return np.asarray((self.numbers[self.pairs] == 1).sum(axis=1) == 1)
-
-    @property
-    def limits(self) -> Floats:
-        """How long (Å) each bond may get."""
-        reach = STRETCHED * self.radii[self.pairs].sum(axis=1)
-        return np.where((self.numbers[self.pairs] == 1).any(axis=1), LOST, reach)
-
-    def lengths(self, positions: Floats) -> Floats:
-        """The length (Å) of every bond in every frame."""
-        return np.asarray(
-            np.linalg.norm(positions[:, self.pairs[:, 1]] - positions[:, self.pairs[:, 0]] + self.offsets, axis=2)
-        )
-
-    def name(self, atom: int) -> str:
-        """The atom with its place in the list."""
-        return f"{self.symbols[atom] if self.symbols else 'atom '}{atom}"
-
-
 def judge_run(
     frames: Iterable[tuple[Floats, Floats]],
-    body: Body,
+    topology: Topology,
     target: float,
     expected: int,
     freedom: int,
-    ended: Trouble = NO_TROUBLE,
+    ended: Problem = NO_PROBLEM,
 ) -> RunJudgement:
-    """The verdict on a run.
+    """Decide what happened in a run.
 
     Args:
-        frames: successive pieces of the run: positions (frames, atoms, 3) and the temperature of each frame.
-        body: the atoms and their bonds at the start.
-        target: the temperature (K) that it should have.
-        expected: frames of a run that goes to its end.
-        freedom: degrees of freedom that share the kinetic energy.
-        ended: why the run stopped by itself, if it did.
+        frames: successive chunks of the run: positions (frames, atoms, 3) and the temperature of each frame.
+        topology: the atoms and their bonds at the start.
+        target: the temperature (K) that the run should have.
+        expected: number of frames of a complete run.
+        freedom: number of degrees of freedom of the kinetic energy.
+        ended: why the run stopped before its end, if it did.
     """
-    course = _Course(body)
+    scan = _Scan(topology)
     for positions, kelvin in frames:
-        course.look(np.asarray(positions, dtype=float), np.asarray(kelvin, dtype=float))
-        if course.over:
+        scan.add(np.asarray(positions, dtype=float), np.asarray(kelvin, dtype=float))
+        if scan.over:
             break
-    heat = np.concatenate(course.heat) if course.heat else np.zeros(0)
-    exploded = explosions(heat, target)
-    found = [*exploded, *course.events, *overheating(heat, target, freedom, expected, exploded)]
-    if found:  # of what happens in the same frame, the published rule is named
-        frame, kind, reason = min(found, key=lambda event: event[0])
-        return RunJudgement(kind, frame, reason, 0.5 * min(frame / expected, 1.0))
-    lost = course.first_loss()
-    if ended.reason and not (lost and ended.cause == Cause.ATOM_LOST):
+    kelvin = np.concatenate(scan.kelvin) if scan.kelvin else np.zeros(0)
+    exploded = explosions(kelvin, target)
+    events = [*exploded, *scan.events, *overheating(kelvin, target, freedom, expected, exploded)]
+    if events:  # of two events in the same frame, the first in the list counts: the explosion of the published rule
+        event = min(events, key=lambda event: event.frame)
+        return RunJudgement(event.kind, event.frame, event.reason, 0.5 * min(event.frame / expected, 1.0))
+    loss = scan.first_loss()
+    if ended.reason and not (loss and ended.cause == Cause.ATOM_LOST):
         kind = NOT_FINITE if ended.cause == Cause.NOT_FINITE else STOPPED
-        return RunJudgement(kind, course.seen, ended.reason, 0.5 * min(course.seen / expected, 1.0))
-    if lost:
-        return RunJudgement(HYDROGEN_LOSS, lost[0], lost[2], 0.5 + 0.5 * min(lost[0] / expected, 1.0))
-    if reason := course.stillness(target) or cold(heat, target):
+        return RunJudgement(kind, scan.frames, ended.reason, 0.5 * min(scan.frames / expected, 1.0))
+    if loss:
+        return RunJudgement(HYDROGEN_LOSS, loss.frame, loss.reason, 0.5 + 0.5 * min(loss.frame / expected, 1.0))
+    if reason := scan.no_motion(target) or too_cold(kelvin, target):
         return RunJudgement(FROZEN, 0, reason, 0.0)
     return RunJudgement(STABLE, None, "", 1.0)
 
 
 @dataclass
-class _Course:
-    """What has been seen of a run so far."""
+class _Scan:
+    """Events and sums of the frames read so far."""
 
-    body: Body
-    seen: int = 0
+    topology: Topology
+    frames: int = 0
     over: bool = False
-    """Whether numbers have come that are none: nothing can be said of what follows."""
+    """True after the first NaN or infinite number: later frames have no meaning."""
 
     events: list[Event] = field(default_factory=list)
-    heat: list[Floats] = field(default_factory=list)
+    kelvin: list[Floats] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        body = self.body
-        self.hydrogen_bonds = np.flatnonzero(body.with_hydrogen)
-        self.others = np.flatnonzero(~body.with_hydrogen)
-        self.heavy = np.flatnonzero(body.numbers > 1)
-        self.away = np.full(len(self.hydrogen_bonds), -1)
-        self.sums = np.zeros((2, max(len(body.pairs), 1)))
+        topology = self.topology
+        self.hydrogen_bonds = np.flatnonzero(topology.with_hydrogen)
+        self.other_bonds = np.flatnonzero(~topology.with_hydrogen)
+        self.heavy = np.flatnonzero(topology.numbers > 1)
+        self.lost_since = np.full(len(self.hydrogen_bonds), -1)
+        self.sums = np.zeros((2, max(len(topology.pairs), 1)))
         self.first: Floats | None = None
 
-    def look(self, positions: Floats, kelvin: Floats) -> None:
-        """Take a piece of the run; after the one in which something goes wrong, only its temperatures."""
-        gone_wrong = bool(self.events)
+    def add(self, positions: Floats, kelvin: Floats) -> None:
+        """Add a chunk of frames; after a chunk with an event, only the temperatures of later chunks are kept."""
+        has_event = bool(self.events)
         finite = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(kelvin)
         if not finite.all():
             frame, self.over = int(np.argmin(finite)), True
-            self.events.append((self.seen + frame, NOT_FINITE, "positions or velocities are no numbers"))
+            self.events.append(Event(self.frames + frame, NOT_FINITE, "positions or velocities are NaN or infinite"))
             positions, kelvin = positions[:frame], kelvin[:frame]
-        self.heat.append(kelvin)
-        if len(positions) and not gone_wrong:
-            lengths = self.body.lengths(positions)
-            self._bonds(lengths)
-            self._collapse(positions)
-            self._hydrogens(positions, lengths)
-            self._movement(positions, lengths)
-        self.seen += len(positions)
+        self.kelvin.append(kelvin)
+        if len(positions) and not has_event:
+            lengths = self.topology.lengths(positions)
+            self._find_broken_bonds(lengths)
+            self._find_collapse(positions)
+            self._follow_hydrogens(positions, lengths)
+            self._add_fluctuations(positions, lengths)
+        self.frames += len(positions)
 
-    def _bonds(self, lengths: Floats) -> None:
-        body = self.body
-        broken = lengths[:, self.others] > body.limits[self.others]
+    def _find_broken_bonds(self, lengths: Floats) -> None:
+        topology = self.topology
+        broken = lengths[:, self.other_bonds] > topology.limits[self.other_bonds]
         if not broken.any():
             return
         frame = int(np.argmax(broken.any(axis=1)))
-        which = self.others[int(np.argmax(broken[frame]))]
-        whole = np.ones(len(body.pairs), dtype=bool)
-        whole[self.others[broken[frame]]] = False
-        part = molecules_of(body.pairs[whole], len(body.numbers))
-        first, second = (int(atom) for atom in body.pairs[which])
-        kind = FRAGMENTS if part[first] != part[second] else BROKEN
-        words = f"the bond {body.name(first)}-{body.name(second)} is {lengths[frame, which]:.1f} Å long"
-        self.events.append((self.seen + frame, kind, words))
+        bond = int(self.other_bonds[int(np.argmax(broken[frame]))])
+        whole = np.ones(len(topology.pairs), dtype=bool)
+        whole[self.other_bonds[broken[frame]]] = False
+        molecule = molecules_of(topology.pairs[whole], len(topology.numbers))
+        first, second = topology.pairs[bond]
+        kind = FRAGMENTS if molecule[first] != molecule[second] else BROKEN
+        reason = f"the bond {topology.bond_name(bond)} is {lengths[frame, bond]:.1f} Å long"
+        self.events.append(Event(self.frames + frame, kind, reason))
 
-    def _collapse(self, positions: Floats) -> None:
-        for frame, place in enumerate(positions):
-            if found := _inside(place, self.body):
-                self.events.append((self.seen + frame, COLLAPSE, found))
+    def _find_collapse(self, positions: Floats) -> None:
+        for frame, snapshot in enumerate(positions):
+            if reason := _collapsed_pair(snapshot, self.topology):
+                self.events.append(Event(self.frames + frame, COLLAPSE, reason))
                 return
 
-    def _hydrogens(self, positions: Floats, lengths: Floats) -> None:
-        """Since which frame each hydrogen is away from all heavy atoms; -1 for those that are not."""
+    def _follow_hydrogens(self, positions: Floats, lengths: Floats) -> None:
+        """Update the frame since which each hydrogen is far from all heavy atoms; -1 if it is not."""
         away = lengths[:, self.hydrogen_bonds] > LOST
-        pairs = self.body.pairs[self.hydrogen_bonds]
-        hydrogens = np.where(self.body.numbers[pairs[:, 0]] == 1, pairs[:, 0], pairs[:, 1])
-        for which in map(int, np.flatnonzero(away.any(axis=0))):
-            frames = np.flatnonzero(away[:, which])
-            gaps = positions[frames][:, self.heavy] - positions[frames, hydrogens[which]][:, None]
-            near = np.linalg.norm(_nearest_images(gaps, self.body.cell), axis=2).min(axis=1)
-            away[frames, which] = near > LOST
-        for which in range(len(self.hydrogen_bonds)):
-            here = np.flatnonzero(~away[:, which])
-            if len(here):
-                self.away[which] = -1
-            start = int(here[-1]) + 1 if len(here) else 0
-            if start < len(away) and self.away[which] < 0:
-                self.away[which] = self.seen + start
+        pairs = self.topology.pairs[self.hydrogen_bonds]
+        hydrogens = np.where(self.topology.numbers[pairs[:, 0]] == 1, pairs[:, 0], pairs[:, 1])
+        for bond in map(int, np.flatnonzero(away.any(axis=0))):
+            frames = np.flatnonzero(away[:, bond])
+            vectors = positions[frames][:, self.heavy] - positions[frames, hydrogens[bond]][:, None]
+            nearest = np.linalg.norm(_nearest_images(vectors, self.topology.cell), axis=2).min(axis=1)
+            away[frames, bond] = nearest > LOST
+        for bond in range(len(self.hydrogen_bonds)):
+            near = np.flatnonzero(~away[:, bond])
+            if len(near):
+                self.lost_since[bond] = -1
+            start = int(near[-1]) + 1 if len(near) else 0
+            if start < len(away) and self.lost_since[bond] < 0:
+                self.lost_since[bond] = self.frames + start
 
-    def _movement(self, positions: Floats, lengths: Floats) -> None:
-        """Sums for the fluctuation of bonds; of the first atom's distances where there are no bonds."""
+    def _add_fluctuations(self, positions: Floats, lengths: Floats) -> None:
+        """Add to the sums for fluctuations of bond lengths; without bonds, of the largest distance from atom 0."""
         values = (
-            lengths if len(self.body.pairs) else np.linalg.norm(positions - positions[:, :1], axis=2).max(1)[:, None]
+            lengths
+            if len(self.topology.pairs)
+            else np.linalg.norm(positions - positions[:, :1], axis=2).max(1)[:, None]
         )
         self.first = values[0] if self.first is None else self.first
-        moved = values - self.first
-        self.sums += np.array([moved.sum(axis=0), (moved**2).sum(axis=0)])
+        change = values - self.first
+        self.sums += np.array([change.sum(axis=0), (change**2).sum(axis=0)])
 
     def first_loss(self) -> Event | None:
-        """The hydrogen that has been away for longest, until the end."""
-        gone = np.flatnonzero(self.away >= 0)
-        if not len(gone):
+        """The first loss of a hydrogen that has not come back by the last frame."""
+        lost = np.flatnonzero(self.lost_since >= 0)
+        if not len(lost):
             return None
-        which = gone[int(np.argmin(self.away[gone]))]
-        first, second = (int(atom) for atom in self.body.pairs[self.hydrogen_bonds[which]])
-        words = f"{self.body.name(first)}-{self.body.name(second)}: the hydrogen is more than {LOST} Å from heavy atoms"
-        return int(self.away[which]), HYDROGEN_LOSS, words
+        which = lost[int(np.argmin(self.lost_since[lost]))]
+        bond = self.topology.bond_name(int(self.hydrogen_bonds[which]))
+        reason = f"{bond}: the hydrogen is more than {LOST} Å from heavy atoms"
+        return Event(int(self.lost_since[which]), HYDROGEN_LOSS, reason)
 
-    def stillness(self, target: float) -> str:
-        """Why the run shows no thermal motion, by its bonds; empty if it does."""
-        if self.seen < 5 or len(self.body.numbers) < 2:
+    def no_motion(self, target: float) -> str:
+        """Why the bond lengths show no thermal motion; empty if they do."""
+        if self.frames < 5 or len(self.topology.numbers) < 2:
             return ""
-        mean, square = self.sums / self.seen
+        mean, square = self.sums / self.frames
         spread = float(np.median(np.sqrt(np.maximum(square - mean**2, 0.0))))
         moving = spread >= STILL * np.sqrt(target / 300.0)
-        return "" if moving else f"bonds change by {spread:.1g} Å, less than heat would change them"
+        return "" if moving else f"bond lengths fluctuate by {spread:.1g} Å, less than by thermal motion"
 
 
 def _nearest_images(vectors: Floats, cell: Floats) -> Floats:
-    """Vectors between atoms and the nearest images of others, in a cell that is not too skewed."""
+    """Vectors between atoms by the nearest periodic image, for a cell that is not strongly skewed."""
     if not cell.any():
         return vectors
-    turns = vectors @ np.linalg.inv(cell)
-    return np.asarray((turns - np.round(turns)) @ cell)
+    fractional = vectors @ np.linalg.inv(cell)
+    return np.asarray((fractional - np.round(fractional)) @ cell)
 
 
-def _inside(place: Floats, body: Body) -> str:
-    """Two atoms inside each other, in words; empty if there are none."""
+def _collapsed_pair(positions: Floats, topology: Topology) -> str:
+    """The two atoms that are far too close to each other, as a sentence; empty if there are none."""
     from scipy.spatial import cKDTree
 
-    reach = 2.0 * INSIDE * float(body.radii.max(initial=0.0))
-    if body.cell.any():
-        parts = place @ np.linalg.inv(body.cell)
-        place = (parts - np.floor(parts)) @ body.cell
-    pairs = cKDTree(place).query_pairs(reach, output_type="ndarray")
+    reach = 2.0 * INSIDE * float(topology.radii.max(initial=0.0))
+    if topology.cell.any():
+        fractional = positions @ np.linalg.inv(topology.cell)
+        positions = (fractional - np.floor(fractional)) @ topology.cell
+    pairs = cKDTree(positions).query_pairs(reach, output_type="ndarray")
     if not len(pairs):
         return ""
-    gaps = np.linalg.norm(place[pairs[:, 0]] - place[pairs[:, 1]], axis=1)
-    part = gaps / body.radii[pairs].sum(axis=1)
-    worst = int(np.argmin(part))
-    if part[worst] >= INSIDE:
+    distances = np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1)
+    fraction = distances / topology.radii[pairs].sum(axis=1)
+    worst = int(np.argmin(fraction))
+    if fraction[worst] >= INSIDE:
         return ""
     first, second = (int(atom) for atom in pairs[worst])
-    return f"{body.name(first)} and {body.name(second)} are {gaps[worst]:.2f} Å apart"
+    return f"{topology.name(first)} and {topology.name(second)} are {distances[worst]:.2f} Å apart"

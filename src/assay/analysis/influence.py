@@ -1,4 +1,4 @@
-"""How far atoms act on a molecule: changes of its forces (meV/Å) when other atoms are put somewhere."""
+"""How far other atoms act on a molecule: the change of its forces (meV/Å) when atoms are placed around it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from assay.structure import Floats
 
 
 def force_changes(alone: Point, points: Sequence[Point]) -> Floats:
-    """|ΔF| (meV/Å) of each atom of the molecule, for each point: shape (points, atoms)."""
+    """|ΔF| (meV/Å) of each atom of the molecule at each point, shape (points, atoms)."""
     count = len(alone.forces)
     return np.array([1e3 * np.linalg.norm(p.forces[:count] - alone.forces, axis=1) for p in points])
 
 
 def largest_change(changes: Floats) -> dict[str, Average]:
-    """The largest change of all (`max`); its error is that of the mean of the largest changes of the arrangements."""
+    """The largest change (`max`); its error is that of the mean of the largest changes of all arrangements."""
     largest = changes.max(axis=1)
     error = float(largest.std(ddof=1) / np.sqrt(len(largest)))
     return {"max": Average(float(largest.max()), error, len(largest))}
 
 
 def mean_change(changes: Floats) -> dict[str, Average]:
-    """Mean and population standard deviation, over the places, of the mean change over the atoms."""
+    """The mean change over the atoms: its mean and population standard deviation over the positions."""
     means, count = changes.mean(axis=1), len(changes)
     mean, std = float(means.mean()), float(means.std())
     return {
@@ -37,16 +37,16 @@ def mean_change(changes: Floats) -> dict[str, Average]:
 def ranges_of(
     grids: Mapping[str, Sequence[float]], forces: Floats, energies: Floats, felt: float
 ) -> tuple[dict[str, dict[str, Floats]], dict[str, float]]:
-    """For each atom that is brought in: its curve, and the largest distance (Å) at which it changes a force by `felt`.
+    """For each kind of atom: its curve, and the largest distance (Å) at which it changes a force by more than `felt`.
 
-    `forces` (meV/Å) and `energies` (eV) are those of all grids of distances (Å), one after the other.
+    `forces` and `felt` are in meV/Å, `energies` in eV; both series list the grids of distances (Å) one after the other.
     """
     curves: dict[str, dict[str, Floats]] = {}
     ranges, start = {}, 0
     for probe, grid in grids.items():
-        mine = slice(start, start + len(grid))
-        distance, force, energy = np.asarray(grid), forces[mine], energies[mine]
+        part = slice(start, start + len(grid))
+        distance, force, energy = np.asarray(grid), forces[part], energies[part]
         curves[probe] = {"distance": distance, "force": force, "energy": 1e3 * (energy - energy[-1])}
         ranges[probe] = float(distance[force > felt].max(initial=0.0))
-        start = mine.stop
+        start = part.stop
     return curves, ranges

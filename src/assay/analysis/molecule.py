@@ -8,34 +8,34 @@ from numpy.typing import NDArray
 from assay.structure import Floats
 
 BONDED = 1.25
-"""Atoms closer than this many times the sum of their covalent radii are bonded."""
+"""Two atoms are bonded if they are closer than this multiple of the sum of their covalent radii."""
 
 Indices = NDArray[np.int64]
 
 
 def bonds(positions: Floats, radii: Floats, reach: float = BONDED) -> Indices:
-    """Pairs of bonded atoms, each once, as rows in rising order."""
+    """Pairs of bonded atoms, each once, as rows in increasing order."""
     i, j = np.triu_indices(len(positions), 1)
     near = np.linalg.norm(positions[i] - positions[j], axis=1) < reach * (radii[i] + radii[j])
     return np.stack([i[near], j[near]], axis=1).astype(np.int64)
 
 
 def angles(pairs: Indices) -> Indices:
-    """Triples of atoms whose first and last are bonded to the one between, each once."""
-    found = []
+    """Triples of atoms, each once: the first and the last are bonded to the middle one."""
+    triples = []
     for centre in np.unique(pairs):
         ends = sorted(int(pair[0] + pair[1] - centre) for pair in pairs if centre in pair)
-        found += [(a, int(centre), b) for k, a in enumerate(ends) for b in ends[k + 1 :]]
-    return np.array(found, dtype=np.int64).reshape(-1, 3)
+        triples += [(a, int(centre), b) for k, a in enumerate(ends) for b in ends[k + 1 :]]
+    return np.array(triples, dtype=np.int64).reshape(-1, 3)
 
 
 def bond_lengths(positions: Floats, pairs: Indices) -> Floats:
-    """Length (Å) of each bond."""
+    """The length (Å) of each bond."""
     return np.asarray(np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1))
 
 
 def bond_angles(positions: Floats, triples: Indices) -> Floats:
-    """Each angle in degrees."""
+    """Each bond angle (degrees)."""
     first, last = (positions[triples[:, k]] - positions[triples[:, 1]] for k in (0, 2))
     cosine = (first * last).sum(axis=1) / (np.linalg.norm(first, axis=1) * np.linalg.norm(last, axis=1))
     return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
@@ -44,7 +44,7 @@ def bond_angles(positions: Floats, triples: Indices) -> Floats:
 def mean_changes(end: Floats, start: Floats, pairs: Indices) -> dict[str, float]:
     """Mean absolute changes of bond lengths (`bond_change`, Å) and angles (`angle_change`, degrees).
 
-    What a molecule does not have is left out.
+    Without bonds or without angles, that entry is left out.
     """
     triples, changes = angles(pairs), {}
     if len(pairs):
@@ -55,13 +55,13 @@ def mean_changes(end: Floats, start: Floats, pairs: Indices) -> dict[str, float]
 
 
 def broken_and_made(positions: Floats, pairs: Indices, radii: Floats) -> tuple[Indices, Indices]:
-    """Bonds that are gone and bonds that are new.
+    """Bonds that are broken and bonds that are new.
 
-    A bond is gone beyond 1.5 times the sum of the radii and new within 1.1 times: between the two lies what a longer or
-    shorter bond of another level of theory may do.
+    A bond is broken above 1.5 times the sum of the covalent radii; a new bond is shorter than 1.1 times that sum. The
+    range between allows for bond lengths of another level of theory.
     """
     distance = np.linalg.norm(positions[:, None] - positions[None], axis=2) / (radii[:, None] + radii[None])
-    known = np.zeros(distance.shape, dtype=bool)
-    known[pairs[:, 0], pairs[:, 1]] = True
+    bonded = np.zeros(distance.shape, dtype=bool)
+    bonded[pairs[:, 0], pairs[:, 1]] = True
     upper = np.triu(np.ones(distance.shape, dtype=bool), 1)
-    return np.argwhere(known & (distance > 1.5)), np.argwhere(upper & ~known & (distance < 1.1))
+    return np.argwhere(bonded & (distance > 1.5)), np.argwhere(upper & ~bonded & (distance < 1.1))

@@ -1,4 +1,4 @@
-"""What moving atoms do: which molecules there are, whether they are still there, and quantities watched on the way."""
+"""Frames of a simulation: molecules and bonds, quantities that are watched, and problems that stop a run."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from assay.jobs import Watch
 from assay.structure import Floats, Structure
 
 HOTTER = 10_000.0
-"""A run this much hotter (K) than it should be has exploded."""
+"""A run has exploded if it is hotter than its target temperature by more than this (K)."""
 
 LEAP = 100.0
-"""So has one whose temperature grows by this factor from one frame to the next, to three times what it should be."""
+"""A run has exploded if its temperature grows by this factor between two frames, and to over three times the target."""
 
 LONELY = 10.0
-"""An atom of a free molecule or cluster without any other this near (Å) is lost."""
+"""An atom of a free molecule or cluster is lost if its nearest neighbour is further away than this (Å)."""
 
 TOUCHING = 0.35
-"""Atoms closer than this part of the sum of their covalent radii have fallen into each other; H-H at 0.22 Å."""
+"""Two atoms have collapsed if they are closer than this fraction of the sum of their covalent radii; H-H at 0.22 Å."""
 
 
-def watched(watch: Watch, positions: Floats) -> float:
-    """The quantity (Å) of one frame that a benchmark follows."""
-    chosen = positions[list(watch.atoms)]
+def watched_quantity(watch: Watch, positions: Floats) -> float:
+    """The quantity (Å) of one frame that a benchmark watches: a distance, or the deviation from a plane."""
+    atoms = positions[list(watch.atoms)]
     if watch.kind == "distance":
-        return float(np.linalg.norm(chosen[0] - chosen[1]))
-    return float(plane_rmsd(chosen[None])[0])
+        return float(np.linalg.norm(atoms[0] - atoms[1]))
+    return float(plane_rmsd(atoms[None])[0])
 
 
 def bonded_pairs(structure: Structure, radii: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Pairs of bonded atoms, both ways, and the vector (Å) from the first to the nearest image of the second."""
+    """Pairs of bonded atoms, in both orders, and the vector (Å) from the first to the nearest image of the second."""
     from scipy.spatial import cKDTree
 
     reach = 2.0 * BONDED * float(radii.max(initial=0.0))
     if not any(structure.pbc):
-        found = cKDTree(structure.positions).query_pairs(reach, output_type="ndarray")
-        pairs = np.concatenate([found, found[:, ::-1]]).astype(np.int64)
+        one_way = cKDTree(structure.positions).query_pairs(reach, output_type="ndarray")
+        pairs = np.concatenate([one_way, one_way[:, ::-1]]).astype(np.int64)
         vectors = structure.positions[pairs[:, 1]] - structure.positions[pairs[:, 0]]
     else:
         from ase.neighborlist import primitive_neighbor_list
@@ -55,7 +55,7 @@ def bonded_pairs(structure: Structure, radii: Floats) -> tuple[NDArray[np.int64]
 
 
 def molecules_of(pairs: NDArray[np.int64], atoms: int) -> NDArray[np.int64]:
-    """The number of the molecule of each atom, counted from 0 in the order of their first atoms."""
+    """The number of the molecule of each atom; molecules are numbered from 0 in the order of their first atoms."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -63,68 +63,70 @@ def molecules_of(pairs: NDArray[np.int64], atoms: int) -> NDArray[np.int64]:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
-def made_whole(structure: Structure, pairs: NDArray[np.int64], vectors: Floats) -> Floats:
-    """Positions (Å) in which no molecule is cut by the boundary of the cell."""
+def unwrapped_molecules(structure: Structure, pairs: NDArray[np.int64], vectors: Floats) -> Floats:
+    """Positions (Å) in which no molecule is split by the boundary of the cell."""
     positions = np.array(structure.positions)
     neighbours: list[list[tuple[int, Floats]]] = [[] for _ in range(len(positions))]
     for (first, second), vector in zip(pairs, vectors, strict=True):
         neighbours[first].append((int(second), vector))
-    seen = np.zeros(len(positions), dtype=bool)
+    placed = np.zeros(len(positions), dtype=bool)
     for start in range(len(positions)):
-        waiting = [] if seen[start] else [start]
-        seen[start] = True
+        waiting = [] if placed[start] else [start]
+        placed[start] = True
         while waiting:
-            here = waiting.pop()
-            for other, vector in neighbours[here]:
-                if not seen[other]:
-                    seen[other] = True
-                    positions[other] = positions[here] + vector
+            atom = waiting.pop()
+            for other, vector in neighbours[atom]:
+                if not placed[other]:
+                    placed[other] = True
+                    positions[other] = positions[atom] + vector
                     waiting.append(other)
     return positions
 
 
-class Trouble(NamedTuple):
-    """Why a simulation cannot go on: in words, and as one of `Cause`; both are empty if it can."""
+class Problem(NamedTuple):
+    """Why a simulation must stop: the reason as text, and one of `Cause`; both are empty if it can continue."""
 
     reason: str
     cause: str
 
 
-NO_TROUBLE = Trouble("", Cause.NONE)
+NO_PROBLEM = Problem("", Cause.NONE)
 
 
-def frame_trouble(structure: Structure, radii: Floats, kelvin: float, target: float, before: float) -> Trouble:
-    """Why a simulation cannot go on from this frame.
+def frame_problem(structure: Structure, radii: Floats, kelvin: float, target: float, before: float) -> Problem:
+    """The problem that stops a simulation at this frame; `NO_PROBLEM` if it can continue.
 
-    `kelvin` is the temperature of the frame, `before` that of the frame before (0 if there is none), `target` what it
-    should be.
+    `kelvin` is the temperature of this frame, `before` that of the previous frame (0 if there is none), `target` the
+    temperature that the run should have.
     """
     if not np.isfinite(structure.positions).all() or not np.isfinite(kelvin):
-        return Trouble("positions or velocities are NaN or infinite", Cause.NOT_FINITE)
+        return Problem("positions or velocities are NaN or infinite", Cause.NOT_FINITE)
     if kelvin > target + HOTTER:
-        return Trouble(f"exploded: the temperature is {kelvin:.0f} K", Cause.EXPLODED)
+        return Problem(f"exploded: the temperature is {kelvin:.0f} K", Cause.EXPLODED)
     if before > 0.0 and kelvin > max(LEAP * before, 3.0 * target):
-        return Trouble(f"exploded: the temperature jumps from {before:.0f} K to {kelvin:.0f} K", Cause.EXPLODED)
+        return Problem(f"exploded: the temperature jumps from {before:.0f} K to {kelvin:.0f} K", Cause.EXPLODED)
     if lost := _lost(structure):
-        return Trouble(lost, Cause.ATOM_LOST)
+        return Problem(lost, Cause.ATOM_LOST)
     if collapsed := _collapsed(structure, radii):
-        return Trouble(collapsed, Cause.COLLAPSED)
-    return NO_TROUBLE
+        return Problem(collapsed, Cause.COLLAPSED)
+    return NO_PROBLEM
 
 
 def _lost(structure: Structure) -> str:
-    """A lone atom, in runs of free molecules; in a periodic system nothing can leave."""
+    """The atom that left a free molecule or cluster, as a sentence; always empty for periodic systems."""
     from scipy.spatial import cKDTree
 
     if any(structure.pbc) or len(structure) < 2:
         return ""
     nearest = cKDTree(structure.positions).query(structure.positions, 2)[0][:, 1]
     atom = int(np.argmax(nearest))
-    return f"atom {atom} left: it is {nearest[atom]:.0f} Å from every other" if nearest[atom] > LONELY else ""
+    if nearest[atom] <= LONELY:
+        return ""
+    return f"atom {atom} left: its nearest neighbour is {nearest[atom]:.0f} Å away"
 
 
 def _collapsed(structure: Structure, radii: Floats) -> str:
-    """Two atoms on top of each other; periodic images further than across one wall of the cell are not looked for."""
+    """The two atoms that lie on top of each other, as a sentence; pairs across the cell boundary are not searched."""
     from scipy.spatial import cKDTree
 
     positions = structure.positions
@@ -138,8 +140,8 @@ def _collapsed(structure: Structure, radii: Floats) -> str:
         return ""
     first, second = pairs[:, 0], pairs[:, 1]
     distance = np.linalg.norm(positions[first] - positions[second], axis=1)
-    part = distance / (radii[first] + radii[second])
-    worst = int(np.argmin(part))
-    if part[worst] >= TOUCHING:
+    fraction = distance / (radii[first] + radii[second])
+    worst = int(np.argmin(fraction))
+    if fraction[worst] >= TOUCHING:
         return ""
     return f"collapsed: atoms {first[worst]} and {second[worst]} are {distance[worst]:.2f} Å apart"

@@ -1,4 +1,4 @@
-"""How cost grows with size."""
+"""Growth of the cost of an evaluation with the number of atoms."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from assay.structure import Floats
 
 BEYOND = 3.0
-"""Sizes count from where the cost is this many times that of the smallest: before that, a fixed cost hides the law."""
+"""The fit starts where the cost is this multiple of that of the smallest size: below, a constant cost dominates."""
 
 FEWEST = 3
-"""Points that a law needs."""
+"""The fewest points for a fit."""
 
 
 class Growth(NamedTuple):
-    """cost ~ size^exponent, with its standard error and from how many sizes."""
+    """The exponent of cost ~ size^exponent, its standard error, and the number of sizes in the fit."""
 
     exponent: float | None
     stderr: float | None
@@ -24,7 +24,7 @@ class Growth(NamedTuple):
 
 
 def growth(sizes: Floats, costs: Floats) -> Growth:
-    """The exponent with which cost grows, by a straight line through logarithms of the larger sizes."""
+    """The exponent of the cost, by a straight-line fit to the logarithms for the larger sizes."""
     order = np.argsort(sizes)
     n, cost = np.asarray(sizes, dtype=float)[order], np.asarray(costs, dtype=float)[order]
     n, cost = n[cost > 0.0], cost[cost > 0.0]
@@ -37,6 +37,6 @@ def growth(sizes: Floats, costs: Floats) -> Growth:
     if spread == 0.0:
         return Growth(None, None, len(x))
     slope = float(centred @ y) / spread
-    rest = y - y.mean() - slope * centred
-    error = float(np.sqrt(rest @ rest / (len(x) - 2) / spread)) if len(x) > 2 else None
+    residuals = y - y.mean() - slope * centred
+    error = float(np.sqrt(residuals @ residuals / (len(x) - 2) / spread)) if len(x) > 2 else None
     return Growth(slope, error, len(x))

@@ -1,6 +1,6 @@
-"""Finds out what a model supports before any benchmark asks: elements, spacing of atoms, precision, noise.
+"""Measures what a model supports before any benchmark runs: elements, spacing of atoms, precision, noise.
 
-The survey is itself made of jobs, so it is resumed, protected and stored like everything else.
+The survey consists of jobs, which are run in workers, stored and resumed like the jobs of benchmarks.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ HEAVIEST = 118
 def make_survey(
     runner: Runner, all_species: bool = False, elements: Sequence[int] | None = None, noise: bool = True
 ) -> Survey:
-    """Ask the model, in four waves: is it there, which elements, at what spacing, how repeatable.
+    """Survey a model in four steps: first contact, elements, spacing of atoms, noise floor.
 
-    The last wave is left out where no benchmark asks for the `noise` floor, unless the store has the answer already.
+    The last step is left out if no benchmark needs the `noise` floor, unless the store already has it.
     """
     card = runner.model.card
     survey = make_contact(runner, replace(card, elements=tuple(elements)) if elements else card)
@@ -39,7 +39,7 @@ def make_survey(
 
 
 def contact_job(card: ModelCard) -> Probe:
-    """The first question: two atoms that touch, of a few common elements or of those claimed."""
+    """The first job: dimers of a few common elements, or of elements that the model claims."""
     numbers = (card.elements or (1, 29, 6, 18, 79))[:5]
     pairs = [dimer(z, z) for z in numbers]
     if card.pbc is None or "FFF" not in card.pbc:
@@ -48,7 +48,7 @@ def contact_job(card: ModelCard) -> Probe:
 
 
 def make_contact(runner: Runner, card: ModelCard) -> Survey:
-    """Build the model and ask it once: what it offers, and how long an answer takes alone and in a batch."""
+    """Build the model and evaluate once: what it supports, and how long an evaluation takes alone and in a batch."""
     job = contact_job(card)
     runner.complete([job], "first contact", deadline=runner.cost.contact_deadline)
     outcome = runner.known.get(runner.key(job))
@@ -56,23 +56,23 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
         reason = outcome.reason if outcome is not None else runner.gave_up
         if outcome is not None and outcome.cause == Cause.NOT_BUILT:
             raise AssayError(reason)
-        return Survey(card, contact_error=reason or "no answer")
+        return Survey(card, contact_error=reason or "the first contact gave no result")
     runner.cost.record_load_time(_wall(outcome))
-    pace = outcome.values.get("seconds_per_call")
+    seconds_per_call = outcome.values.get("seconds_per_call")
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
         card = claims_card(card.name, claims)
     batched, used = outcome.values.get("seconds_per_batched_call"), outcome.values.get("used")
-    found = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
-    together = max(float(batched), 1e-5) if isinstance(batched, float) else None
-    if isinstance(pace, float):
-        runner.cost.record_small_structures(max(pace, 1e-4), together)
+    precision_and_device = {str(k): str(v) for k, v in used.items()} if isinstance(used, Mapping) else {}
+    seconds_in_batch = max(float(batched), 1e-5) if isinstance(batched, float) else None
+    if isinstance(seconds_per_call, float):
+        runner.cost.record_small_structures(max(seconds_per_call, 1e-4), seconds_in_batch)
     return Survey(
         card,
         stress=bool(outcome.values["stress"]),
-        seconds_per_batched_call=together,
-        used=found,
-        precision=found.get("precision") or "float64",
+        seconds_per_batched_call=seconds_in_batch,
+        used=precision_and_device,
+        precision=precision_and_device.get("precision") or "float64",
     )
 
 
@@ -83,18 +83,18 @@ def _wall(outcome: Outcome) -> float:
 
 
 def element_job(number: int, card: ModelCard) -> SinglePoints:
-    """One atom and two atoms of an element, in the open and, unless the model claims no periodicity, in a box."""
-    open_ones = (Structure.build([number], [[0.0, 0.0, 0.0]]), dimer(number, number))
+    """An atom and a dimer of an element and, unless the model claims no periodicity, the dimer in a periodic box."""
+    isolated = (Structure.build([number], [[0.0, 0.0, 0.0]]), dimer(number, number))
     if card.pbc is not None and not set(card.pbc) - {"FFF"}:
-        return SinglePoints(open_ones, alone=True)
-    return SinglePoints((*open_ones, boxed(open_ones[1])), alone=True)
+        return SinglePoints(isolated, alone=True)
+    return SinglePoints((*isolated, boxed(isolated[1])), alone=True)
 
 
 def _elements(runner: Runner, survey: Survey) -> Survey:
     jobs = {z: element_job(z, survey.card) for z in range(1, HEAVIEST + 1)}
     runner.complete(jobs.values(), "elements")
     answered, refused, invalid, lost, patterns = [], {}, {}, {}, {"FFF": 0, "TTT": 0}
-    odd = []
+    refused_alone = []
     calls, seconds = 0, 0.0
     for z, job in jobs.items():
         outcome = runner.known.get(runner.key(job))
@@ -104,39 +104,39 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         points = outcome.points()
         calls, seconds = calls + len(points), seconds + _wall(outcome)
         pairs = points[1:]
-        nonsense = next((p.reason for p in points if p.cause in INVALID), "")
-        if nonsense:
-            invalid[z] = nonsense
+        invalid_result = next((p.reason for p in points if p.cause in INVALID), "")
+        if invalid_result:
+            invalid[z] = invalid_result
         elif any(p.ok for p in points):
             answered.append(z)
-            odd += [z] if not points[0].ok else []
+            refused_alone += [z] if not points[0].ok else []
             for name, point in zip(("FFF", "TTT"), pairs, strict=False):
                 patterns[name] += point.ok
         else:
             refused[z] = pairs[0].reason
     claimed = survey.card.pbc
-    found = [name for name, count in patterns.items() if 2 * count > len(answered)]
-    pbc = claimed if claimed is not None else (*found, *(PERIODIC_PATTERNS[1:] if "TTT" in found else ()))
-    pace = max(seconds / max(calls, 1), 1e-4)
-    runner.cost.record_small_structures(pace, survey.seconds_per_batched_call)
+    measured = [name for name, count in patterns.items() if 2 * count > len(answered)]
+    pbc = claimed if claimed is not None else (*measured, *(PERIODIC_PATTERNS[1:] if "TTT" in measured else ()))
+    seconds_per_call = max(seconds / max(calls, 1), 1e-4)
+    runner.cost.record_small_structures(seconds_per_call, survey.seconds_per_batched_call)
     return replace(
         survey,
         answered=tuple(answered),
         refused=refused,
         invalid=invalid,
         lost=lost,
-        odd=tuple(odd),
+        refused_alone=tuple(refused_alone),
         pbc=pbc,
-        seconds_per_call=pace,
+        seconds_per_call=seconds_per_call,
     )
 
 
 def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
     usable = [z for z in survey.species if z in survey.answered]
-    chosen = sample_species(usable, all_species)
-    kinds: list[tuple[int, ...]] = [(z,) for z in chosen]
-    if len(chosen) > 1:
-        kinds.append(tuple(_spread(chosen, MIXED_SPECIES)))
+    species = sample_species(usable, all_species)
+    kinds: list[tuple[int, ...]] = [(z,) for z in species]
+    if len(species) > 1:
+        kinds.append(tuple(_spread(species, MIXED_SPECIES)))
     jobs = {kind: _spacing_job(kind, survey) for kind in kinds}
     runner.complete(jobs.values(), "spacings")
     subjects, timing = [], []
@@ -147,15 +147,15 @@ def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
         )
         if outcome is not None and outcome.status == OK:
             timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
-    pace = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
-    runner.cost.record_small_structures(pace, survey.seconds_per_batched_call)
-    return replace(survey, subjects=tuple(subjects), seconds_per_call=pace)
+    seconds_per_call = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
+    runner.cost.record_small_structures(seconds_per_call, survey.seconds_per_batched_call)
+    return replace(survey, subjects=tuple(subjects), seconds_per_call=seconds_per_call)
 
 
-def _spread(chosen: Sequence[int], count: int) -> list[int]:
-    """`count` of the chosen species, evenly from light to heavy."""
-    places = np.linspace(0, len(chosen) - 1, min(count, len(chosen)))
-    return [chosen[round(p)] for p in places]
+def _spread(species: Sequence[int], count: int) -> list[int]:
+    """`count` of the species, evenly spaced from light to heavy."""
+    places = np.linspace(0, len(species) - 1, min(count, len(species)))
+    return [species[round(p)] for p in places]
 
 
 def _spacing_job(kind: tuple[int, ...], survey: Survey) -> Probe:
@@ -192,9 +192,9 @@ def _subject(kind: tuple[int, ...], outcome: Outcome | None, has_cluster: bool, 
     )
 
 
-def _noise(runner: Runner, survey: Survey, wanted: bool) -> Survey:
+def _noise(runner: Runner, survey: Survey, needed: bool) -> Survey:
     job = repeats_job(survey)
-    if job is None or not (wanted or runner.key(job) in runner.known):
+    if job is None or not (needed or runner.key(job) in runner.known):
         return survey
     runner.complete([job], "noise floor")
     outcome = runner.known.get(runner.key(job))
@@ -205,4 +205,4 @@ def _noise(runner: Runner, survey: Survey, wanted: bool) -> Survey:
     energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))
     force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))
     precision = "float32" if single else "float64"
-    return replace(survey, noise_energy=energy, noise_force=force, precision=precision, noise_known=True)
+    return replace(survey, noise_energy=energy, noise_force=force, precision=precision, noise_measured=True)

@@ -13,9 +13,9 @@ from functools import cache
 from multiprocessing import parent_process
 from pathlib import Path
 
-from assay.compute.engines.batch_size import peak_megabytes
+from assay.compute.engines.batch_size import peak_megabytes_since_start
 from assay.compute.engines.batched import BatchedEngine
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.executors.base import Bundle, KeyedJob
 from assay.errors import AssayError
 from assay.model import Model, ModelReference, package_version
@@ -28,7 +28,7 @@ class Engines:
     """The engines of one model: one for single structures and, if the model supports batches, one for batches."""
 
     def __init__(self, model: Model, folder: Path | None = None) -> None:
-        self.single = AseEngine(model, folder)
+        self.single = CalculatorEngine(model, folder)
         self.batched = BatchedEngine(self.single) if model.build_batch is not None else None
 
 
@@ -99,7 +99,7 @@ def run_jobs(engines: Engines, store: Store, jobs: Sequence[KeyedJob]) -> list[t
 
 def _write(engines: Engines, store: Store, outcome: Outcome) -> tuple[str, str]:
     """Write an outcome to the store, with the machine, the packages and the settings that computed it."""
-    machine = {**_environment(), **engines.single.used, "peak_memory_mb": round(peak_megabytes(), 1)}
+    machine = {**_environment(), **engines.single.used, "peak_memory_mb": round(peak_megabytes_since_start(), 1)}
     provenance = {**outcome.provenance, **machine}
     store.append(replace(outcome, provenance=provenance))
     return outcome.key, outcome.status

@@ -1,4 +1,4 @@
-"""JSON that keeps arrays exact: numbers with a fixed shape travel as base64, and NaN never becomes text."""
+"""JSON with exact arrays: arrays are stored as base64; NaN and infinity are never written as text."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _KINDS = {"<f8", "<i8", "|b1", "<f4"}
 
 
 def dumps(value: object) -> str:
-    """One line of strict JSON; arrays are kept to the last bit, a NaN or infinity outside an array becomes null."""
+    """One line of strict JSON; arrays are exact, and NaN or infinity outside an array becomes null."""
     return json.dumps(_encode(value), allow_nan=False, separators=(",", ":"))
 
 
 def loads(text: str) -> Any:
-    """The inverse of `dumps`. Only the array kinds that Assay writes are accepted."""
+    """The inverse of `dumps`; only array types that Assay writes are accepted."""
     return json.loads(text, object_hook=_decode)
 
 
 def plain(value: object) -> object:
-    """The value as ordinary JSON data for people and other programs: lists, and null in place of NaN or infinity."""
+    """The value as ordinary JSON data for users and other programs: arrays are lists, NaN and infinity are null."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, float):
@@ -67,7 +67,7 @@ def _decode(item: dict[str, Any]) -> Any:
     try:
         kind, shape, text = item[_KEY]
         if kind not in _KINDS:
-            raise ValueError(f"array of unknown kind {kind!r}")
+            raise ValueError(f"array of unknown type {kind!r}")
         return np.frombuffer(base64.b64decode(text, validate=True), dtype=kind).reshape([int(n) for n in shape])
     except TypeError as error:
         raise ValueError(f"not an array: {error}") from error

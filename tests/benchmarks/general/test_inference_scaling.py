@@ -12,7 +12,7 @@ from ase.calculators.calculator import Calculator
 from assay.analysis.scaling import growth
 from assay.benchmark import Benchmark, Scope, observe_case, planned_cases
 from assay.benchmarks.registry import registered_benchmarks
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.probes.scaling import run
 from assay.errors import ModelFailure
 from assay.jobs import Probe
@@ -53,8 +53,8 @@ class Refuses(Slow):
         raise ValueError("no")
 
 
-def engine(kind: type[Calculator]) -> AseEngine:
-    return AseEngine(Model(ModelCard("slow"), "slow", kind, None))
+def engine(kind: type[Calculator]) -> CalculatorEngine:
+    return CalculatorEngine(Model(ModelCard("slow"), "slow", kind, None))
 
 
 def ladder(**settings: object) -> Probe:

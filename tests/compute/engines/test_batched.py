@@ -1,4 +1,4 @@
-"""Batches give what the calculator gives: whole, halved, refused, mixed up or not at all."""
+"""Batches give the same results as the calculator, also if a batch is split, refused, mixed up or wrong."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.compute.engines.batch_size import Tempo
+from assay.compute.engines.batch_size import BatchSize
 from assay.compute.engines.batched import BatchedEngine
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.pool import GIVE_UP
 from assay.configurations import cluster, dimer
 from assay.errors import ModelFailure
@@ -25,13 +25,13 @@ Answers = list[tuple[float, Floats]]
 
 
 def exact(structures: Sequence[Structure]) -> Answers:
-    """What the sound potential gives for each structure."""
+    """Results of the sound potential for each structure."""
     calculator = SoundPotential()
     return [tuple(calculator.evaluate(s.to_atoms())[:2]) for s in structures]
 
 
 class Batch:
-    """A batch evaluator that keeps the sizes it was asked for and answers by a function."""
+    """A batch evaluator that computes results by a function and records the sizes of batches."""
 
     def __init__(self, answer: Callable[[Sequence[Structure]], Answers]) -> None:
         self.answer, self.sizes = answer, list[int]()
@@ -46,7 +46,7 @@ def engine_of(
 ) -> tuple[BatchedEngine, Batch]:
     batch = Batch(answer)
     model: Model = replace(from_object(build), build_batch=lambda: batch)
-    return BatchedEngine(AseEngine(model)), batch
+    return BatchedEngine(CalculatorEngine(model)), batch
 
 
 def curve(count: int, first: int = 29, second: int = 79) -> SinglePoints:
@@ -59,7 +59,7 @@ def same(outcome: Outcome, job: SinglePoints) -> None:
         np.testing.assert_array_equal(point.forces, forces)
 
 
-def test_jobs_share_batches_and_each_gets_its_own_numbers() -> None:
+def test_jobs_share_batches_and_each_gets_its_own_results() -> None:
     engine, batch = engine_of(exact)
     jobs = {
         "a": curve(30),
@@ -72,10 +72,10 @@ def test_jobs_share_batches_and_each_gets_its_own_numbers() -> None:
         assert outcome.status == OK
         same(outcome, jobs[outcome.key])
         assert outcome.provenance["engine"] == "batched"
-    assert max(batch.sizes) > 30  # more than one job holds
+    assert max(batch.sizes) > 30  # more than the structures of any one job
 
 
-def test_a_batch_that_does_not_fit_into_memory_is_halved_and_stays_small() -> None:
+def test_a_batch_that_does_not_fit_into_memory_is_halved_and_later_batches_are_small() -> None:
     def small_only(structures: Sequence[Structure]) -> Answers:
         if len(structures) > 10:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 80 bytes.")
@@ -86,16 +86,16 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_and_stays_small() -> No
     for outcome in engine.run(jobs):
         assert outcome.status == OK
         same(outcome, dict(jobs)[outcome.key])
-    assert not engine.batches.given_up
-    assert engine.batches.tempos[2].ceiling == 0  # 64 atoms were too many, so no rung of the ladder is left
+    assert not engine.pool.why_disabled
+    assert engine.pool.sizes[2].ceiling == 0  # 64 atoms do not fit, so only single structures are left
     assert sum(size > 10 for size in batch.sizes) <= 3
 
 
-def test_one_structure_that_the_model_refuses_costs_only_itself() -> None:
+def test_one_refused_structure_does_not_affect_the_others() -> None:
     class Picky(SoundPotential):
         def evaluate(self, atoms):  # type: ignore[no-untyped-def]
             if abs(atoms.get_distance(0, 1) - 3.0) < 1e-6:
-                raise ValueError("three is too much")
+                raise ValueError("3 Å is refused")
             return super().evaluate(atoms)
 
     def picky(structures: Sequence[Structure]) -> Answers:
@@ -108,13 +108,13 @@ def test_one_structure_that_the_model_refuses_costs_only_itself() -> None:
     points = outcome.points()
     assert outcome.status == FAILED
     assert [i for i, p in enumerate(points) if not p.ok] == [40]
-    assert "three is too much" in points[40].reason
-    assert "three is too much" in str(outcome.provenance["batch"])
-    assert not engine.batches.given_up
+    assert "3 Å is refused" in points[40].reason
+    assert "3 Å is refused" in str(outcome.provenance["batch"])
+    assert not engine.pool.why_disabled
 
 
 def broken(structures: Sequence[Structure]) -> Answers:
-    raise ValueError("no batches today")
+    raise ValueError("no batches")
 
 
 def short(structures: Sequence[Structure]) -> Answers:
@@ -135,70 +135,70 @@ def mixed_up(structures: Sequence[Structure]) -> Answers:
 
 
 @pytest.mark.parametrize("answer", [broken, short, not_finite, misshapen, mixed_up])
-def test_a_batch_that_cannot_be_trusted_is_given_up_and_the_reason_kept(
+def test_wrong_batches_are_disabled_and_the_reason_is_stored(
     answer: Callable[[Sequence[Structure]], Answers],
 ) -> None:
     engine, batch = engine_of(answer)
     job = curve(120)
     (outcome,) = engine.run([("a", job)])
     same(outcome, job)
-    assert "batches were given up" in engine.batches.given_up
+    assert "batches were disabled" in engine.pool.why_disabled
     assert outcome.provenance["batch"]["alone"] >= GIVE_UP
     assert outcome.provenance["batch"]["why_alone"]
     calls = len(batch.sizes)
     (again,) = engine.run([("b", curve(40))])
     same(again, curve(40))
-    assert len(batch.sizes) == calls  # not tried again
+    assert len(batch.sizes) == calls  # batches are not tried again
 
 
-def test_memory_that_fails_for_a_single_structure_is_an_error_of_the_machine() -> None:
+def test_too_little_memory_for_one_structure_is_an_error_of_the_machine() -> None:
     class Hungry(SoundPotential):
         def evaluate(self, atoms):  # type: ignore[no-untyped-def]
-            raise MemoryError("all gone")
+            raise MemoryError("too large")
 
     def hungry(structures: Sequence[Structure]) -> Answers:
-        raise MemoryError("all gone")
+        raise MemoryError("too large")
 
     engine, _ = engine_of(hungry, Hungry)
     (outcome,) = engine.run([("a", curve(3))])
     assert outcome.status == ERROR
-    assert outcome.reason == "out of memory: all gone"
-    assert "Hungry" in outcome.traceback or "all gone" in outcome.traceback
+    assert outcome.reason == "out of memory: too large"
+    assert "Hungry" in outcome.traceback or "too large" in outcome.traceback
 
 
 def test_a_model_without_a_batch_has_no_evaluator() -> None:
-    engine = BatchedEngine(AseEngine(from_object(SoundPotential)))
-    with pytest.raises(ModelFailure, match="no batched evaluator"):
-        _ = engine.batches.evaluator
+    engine = BatchedEngine(CalculatorEngine(from_object(SoundPotential)))
+    with pytest.raises(ModelFailure, match="does not support batches"):
+        _ = engine.pool.evaluator
 
 
 @pytest.mark.parametrize(("copies", "together"), [(40, False), (2, True)])
-def test_very_different_structures_share_a_batch_only_if_they_are_few(
+def test_structures_of_very_different_size_share_a_batch_only_if_they_are_few(
     always_batched: None, copies: int, together: bool
 ) -> None:
-    seen = list[set[int]]()
+    sizes = list[set[int]]()
 
-    def watched(structures: Sequence[Structure]) -> Answers:
-        seen.append({len(s) for s in structures})
+    def recording(structures: Sequence[Structure]) -> Answers:
+        sizes.append({len(s) for s in structures})
         return exact(structures)
 
     job = SinglePoints(tuple(cluster((29,), size=n) for n in (2, 5, 6, 7, 8, 12) * copies))
-    engine, _ = engine_of(watched)
+    engine, _ = engine_of(recording)
     (outcome,) = engine.run([("a", job)])
     assert outcome.status == OK
     same(outcome, job)
-    assert any(len(group) > 1 for group in seen)
-    assert any(max(group) > 2 * min(group) for group in seen) is together
+    assert any(len(group) > 1 for group in sizes)
+    assert any(max(group) > 2 * min(group) for group in sizes) is together
 
 
 @pytest.fixture
 def always_batched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches are used although they bring nothing here, as far as memory allows."""
-    monkeypatch.setattr(Tempo, "rung", lambda tempo, waiting=0: min(2, tempo.ceiling))
+    """Batches are always used if they fit into memory, although they are not faster here."""
+    monkeypatch.setattr(BatchSize, "rung", lambda size, waiting=0: min(2, size.ceiling))
 
 
 def moving(count: int = 12) -> dict[str, Job]:
-    """Relaxations of clusters of several sizes, with a band and single points between them."""
+    """Relaxations of clusters of several sizes, a band, and single points."""
     rng = np.random.default_rng(1)
     jobs: dict[str, Job] = {}
     for i in range(count):
@@ -213,19 +213,19 @@ def moving(count: int = 12) -> dict[str, Job]:
 
 
 def equal(one: Outcome, other: Outcome) -> None:
-    """Both outcomes say the same to the last bit."""
+    """Both outcomes are exactly equal."""
     assert (one.key, one.status, one.reason) == (other.key, other.status, other.reason)
     assert one.values.keys() == other.values.keys()
     for name, value in one.values.items():
         np.testing.assert_array_equal(value, other.values[name], err_msg=f"{one.key}: {name}")
 
 
-def test_side_by_side_every_job_ends_as_it_does_alone(always_batched: None) -> None:
+def test_every_job_ends_in_batches_as_it_does_alone(always_batched: None) -> None:
     engine, batch = engine_of(exact)
     jobs = moving()
     outcomes = {o.key: o for o in engine.run(list(jobs.items()))}
     assert outcomes.keys() == jobs.keys()
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for key, job in jobs.items():
         equal(outcomes[key], single.run(key, job))
     steps = [int(o.values["steps"]) for key, o in outcomes.items() if key.startswith("relaxation")]
@@ -234,21 +234,21 @@ def test_side_by_side_every_job_ends_as_it_does_alone(always_batched: None) -> N
     assert len(batch.sizes) < 0.3 * calls
 
 
-def test_an_outcome_is_there_as_soon_as_its_job_is_finished(always_batched: None) -> None:
+def test_an_outcome_is_returned_as_soon_as_its_job_has_ended(always_batched: None) -> None:
     engine, _ = engine_of(exact)
     jobs = moving()
     order = [o.key for o in engine.run(list(jobs.items()))]
-    assert order[0] == "points"  # one round, while the others move on
+    assert order[0] == "points"  # one round, while the other jobs continue
     steps = {o.key: o.values["steps"] for o in engine.run([(k, j) for k, j in jobs.items() if k.startswith("relax")])}
     assert list(steps.values()) == sorted(steps.values())
 
 
 class Refuses(SoundPotential):
-    """Refuses structures whose first atom has been moved by more than 0.05 Å along x, as a model may on the way."""
+    """Refuses structures whose first atom has moved by more than 0.05 Å along x."""
 
     def evaluate(self, atoms):  # type: ignore[no-untyped-def]
         if atoms.positions[0, 0] > 0.05:
-            raise ValueError("too far out")
+            raise ValueError("too far")
         return super().evaluate(atoms)
 
 
@@ -256,7 +256,7 @@ def pair_along(axis: int, length: float) -> Structure:
     return Structure.build([29, 29], [np.zeros(3), length * np.eye(3)[axis]])
 
 
-def test_one_job_that_fails_on_the_way_does_not_disturb_the_others(always_batched: None) -> None:
+def test_a_job_that_fails_does_not_affect_the_others(always_batched: None) -> None:
     def refusing(structures: Sequence[Structure]) -> Answers:
         calculator = Refuses()
         return [tuple(calculator.evaluate(s.to_atoms())[:2]) for s in structures]
@@ -266,29 +266,29 @@ def test_one_job_that_fails_on_the_way_does_not_disturb_the_others(always_batche
     engine, _ = engine_of(refusing, Refuses)
     outcomes = {o.key: o for o in engine.run(list(jobs.items()))}
     assert outcomes["bad"].status == FAILED
-    assert "too far out" in outcomes["bad"].reason
+    assert "too far" in outcomes["bad"].reason
     assert outcomes["bad"].values["steps"] >= 1
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for key in jobs.keys() - {"bad"}:
         equal(outcomes[key], single.run(key, jobs[key]))
 
 
-def test_a_batch_that_turns_nan_on_the_way_is_asked_again_alone(always_batched: None) -> None:
+def test_structures_of_a_batch_with_nan_are_evaluated_alone(always_batched: None) -> None:
     calls = [0]
 
-    def tires(structures: Sequence[Structure]) -> Answers:
+    def becomes_nan(structures: Sequence[Structure]) -> Answers:
         calls[0] += 1
         return exact(structures) if calls[0] < 6 else not_finite(structures)
 
-    engine, _ = engine_of(tires)
+    engine, _ = engine_of(becomes_nan)
     jobs = {k: j for k, j in moving().items() if k.startswith("relaxation")}
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
-    assert "no finite numbers" in engine.batches.given_up
+    assert "NaN, infinite numbers" in engine.pool.why_disabled
 
 
-def test_memory_that_is_short_on_the_way_halves_the_batch(always_batched: None) -> None:
+def test_too_little_memory_halves_the_batch_in_any_round(always_batched: None) -> None:
     def small_only(structures: Sequence[Structure]) -> Answers:
         if len(structures) > 3:
             raise MemoryError
@@ -296,18 +296,18 @@ def test_memory_that_is_short_on_the_way_halves_the_batch(always_batched: None) 
 
     engine, batch = engine_of(small_only)
     jobs = moving()
-    single = AseEngine(from_object(SoundPotential))
+    single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
-    assert not engine.batches.given_up
+    assert not engine.pool.why_disabled
     assert max(batch.sizes) > 3
 
 
-def test_memory_that_is_short_for_one_structure_costs_only_its_job(always_batched: None) -> None:
+def test_too_little_memory_for_one_structure_ends_only_its_job(always_batched: None) -> None:
     class Hungry(SoundPotential):
         def evaluate(self, atoms):  # type: ignore[no-untyped-def]
             if len(atoms) == 6:
-                raise MemoryError("six are too many")
+                raise MemoryError("six atoms")
             return super().evaluate(atoms)
 
     def hungry(structures: Sequence[Structure]) -> Answers:
@@ -320,10 +320,10 @@ def test_memory_that_is_short_for_one_structure_costs_only_its_job(always_batche
     assert len(outcomes) == len(moving()) + 1
     bad = {key for key, o in outcomes.items() if o.status == ERROR}
     assert bad == {"relaxation 2", "relaxation 7", "both"}
-    assert outcomes["both"].reason == "out of memory: six are too many"
+    assert outcomes["both"].reason == "out of memory: six atoms"
 
 
-def test_a_job_that_cannot_be_done_does_not_take_the_others_with_it() -> None:
+def test_a_job_that_cannot_run_does_not_affect_the_others() -> None:
     engine, _ = engine_of(exact)
     bad, good = Relaxation(cluster((29,)), "newton"), Relaxation(cluster((29,)))
     outcomes = {o.key: o for o in engine.run([("bad", bad), ("worse", Probe("path")), ("good", good)])}
@@ -332,7 +332,7 @@ def test_a_job_that_cannot_be_done_does_not_take_the_others_with_it() -> None:
     assert "Traceback" in outcomes["bad"].traceback
 
 
-def test_a_model_without_forces_is_done_at_once(always_batched: None) -> None:
+def test_relaxations_with_a_model_without_forces_end_at_once(always_batched: None) -> None:
     def zeros(structures: Sequence[Structure]) -> Answers:
         return [(0.0, np.zeros((len(s), 3))) for s in structures]
 

@@ -1,4 +1,4 @@
-"""The engine gives what ASE gives, copies it, and turns every misbehaviour of a model into a reason."""
+"""The engine gives the same results as ASE, as copies, and every error of a model becomes a reason."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 
-from assay.compute.engines.calculator import AseEngine, Unsupported, evaluate, no_point
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.errors import AssayError, ModelFailure
 from assay.jobs import Dynamics, Job, Probe, SinglePoints
 from assay.models.loading import load_model
-from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED
+from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, no_point
 from assay.structure import Structure, from_atoms
 from toys import DIMER, Says, Spring, Toy, engine_of
 
 ZERO = np.zeros((2, 3))
-VOIGT = np.arange(1.0, 7.0)
-TENSOR = np.array([[1.0, 6.0, 5.0], [6.0, 2.0, 4.0], [5.0, 4.0, 3.0]])
 ALL = ("energy", "forces", "stress")
 
 
@@ -31,15 +29,8 @@ def rattled(seed: int, pbc: object = True, symbol: str = "Cu") -> Atoms:
     return atoms
 
 
-def reason(**results: object) -> str:
-    """Why the results of a calculator are not taken."""
-    with pytest.raises(ModelFailure) as failure:
-        evaluate(Says(**results), DIMER, ALL)
-    return str(failure.value)
-
-
-def test_energy_forces_and_stress_are_those_of_plain_ase_whatever_came_before() -> None:
-    engine = AseEngine(load_model("emt"))
+def test_energy_forces_and_stress_are_those_of_plain_ase_in_any_order_of_structures() -> None:
+    engine = CalculatorEngine(load_model("emt"))
     structures = [rattled(seed, pbc) for seed in range(3) for pbc in (True, False, (True, True, False))]
     wider = rattled(3)
     wider.set_cell(1.1 * wider.cell.array)
@@ -70,91 +61,21 @@ def test_the_calculator_is_built_once_and_only_when_it_is_needed() -> None:
     assert engine.calculator is engine.calculator
 
 
-def test_charge_and_spin_reach_the_calculator_and_do_not_stay_there() -> None:
-    seen = []
+def test_charge_and_spin_are_passed_to_the_calculator_for_one_structure_only() -> None:
+    infos = []
 
-    class Watches(Toy):
+    class KeepsInfo(Toy):
         def answer(self, atoms: Atoms) -> dict[str, object]:
-            seen.append(dict(atoms.info))
+            infos.append(dict(atoms.info))
             return super().answer(atoms)
 
-    engine = engine_of(Watches)
+    engine = engine_of(KeepsInfo)
     for charge, spin in ((1, 2), (None, None), (0, None)):
         engine.evaluate(Structure(DIMER.numbers, DIMER.positions, charge=charge, spin=spin))
-    assert seen == [{"charge": 1, "spin": 2}, {}, {"charge": 0}]
+    assert infos == [{"charge": 1, "spin": 2}, {}, {"charge": 0}]
 
 
-@pytest.mark.parametrize(
-    ("results", "expected"),
-    [
-        ({"forces": ZERO}, "returned no energy"),
-        ({"energy": 1.0}, "returned no forces"),
-        ({"energy": np.nan, "forces": ZERO}, "returned the energy nan"),
-        ({"energy": -np.inf, "forces": ZERO}, "returned the energy -inf"),
-        ({"energy": None, "forces": ZERO}, "returned the energy nan"),
-        ({"energy": [1.0, 2.0], "forces": ZERO}, "returned an energy of shape (2,), expected one number"),
-        ({"energy": 1.0, "forces": np.zeros((3, 3))}, "returned forces of shape (3, 3) for 2 atoms"),
-        ({"energy": 1.0, "forces": np.zeros(6)}, "returned forces of shape (6,) for 2 atoms"),
-        ({"energy": 1.0, "forces": None}, "returned forces of shape () for 2 atoms"),
-        ({"energy": 1.0, "forces": np.full((2, 3), np.nan)}, "returned forces that are NaN or infinite"),
-        ({"energy": 1.0, "forces": [[0, 0, 0], [0, 0, np.inf]]}, "returned forces that are NaN or infinite"),
-        ({"energy": 1.0, "forces": ZERO, "stress": [1.0]}, "returned a stress of shape (1,), expected six"),
-        ({"energy": 1.0, "forces": ZERO, "stress": np.full(6, np.nan)}, "returned a stress that is NaN or infinite"),
-    ],
-)
-def test_results_that_are_not_finite_numbers_of_the_right_shape_are_a_failure(
-    results: dict[str, object], expected: str
-) -> None:
-    assert reason(**results).startswith(expected)
-
-
-@pytest.mark.parametrize(
-    "results",
-    [
-        {"energy": "low", "forces": ZERO},
-        {"energy": 1.0 + 1.0j, "forces": ZERO},
-        {"energy": {}, "forces": ZERO},
-        {"energy": 1.0, "forces": [[1.0, 2.0, 3.0], [1.0]]},
-        {"energy": 1.0, "forces": "none"},
-        {"energy": 1.0, "forces": ZERO, "stress": [[1.0], [1.0, 2.0]]},
-    ],
-)
-def test_results_that_are_no_numbers_are_a_failure_of_the_model(results: dict[str, object]) -> None:
-    assert reason(**results).startswith("returned")
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (ValueError("no parameters for Xx"), "refused: ValueError: no parameters for Xx"),
-        (KeyError("Cu"), "refused: KeyError: 'Cu'"),
-        (RuntimeError(), "refused: RuntimeError:"),
-        (ModelFailure("outside the tables"), "refused: outside the tables"),
-        (AssertionError("odd"), "refused: AssertionError: odd"),
-    ],
-)
-def test_a_calculator_that_raises_has_refused(error: Exception, expected: str) -> None:
-    class Raises(Toy):
-        def answer(self, atoms: Atoms) -> dict[str, object]:
-            raise error
-
-    with pytest.raises(ModelFailure) as failure:
-        evaluate(Raises(), DIMER, ("energy",))
-    assert str(failure.value) == expected
-    assert failure.value.__cause__ is error
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_what_is_not_the_models_fault_goes_through(error: type[BaseException]) -> None:
-    class Interrupted(Toy):
-        def answer(self, atoms: Atoms) -> dict[str, object]:
-            raise error
-
-    with pytest.raises(error):
-        evaluate(Interrupted(), DIMER, ("energy",))
-
-
-def test_nothing_stale_is_taken_from_a_calculator_that_computes_nothing() -> None:
+def test_old_results_of_a_calculator_that_computes_nothing_are_not_used() -> None:
     class Lazy(Spring):
         calls = 0
 
@@ -169,7 +90,7 @@ def test_nothing_stale_is_taken_from_a_calculator_that_computes_nothing() -> Non
         engine.evaluate(DIMER)
 
 
-def test_results_are_copied_when_the_calculator_fills_its_buffer_again() -> None:
+def test_results_are_copied_because_a_calculator_may_reuse_its_arrays() -> None:
     class Buffered(Spring):
         buffers = np.zeros((2, 3)), np.zeros(6)
 
@@ -187,34 +108,8 @@ def test_results_are_copied_when_the_calculator_fills_its_buffer_again() -> None
     assert first.stress.tolist() == [2.5] * 6
 
 
-@pytest.mark.parametrize("stress", [VOIGT, VOIGT.tolist(), TENSOR])
-def test_stress_comes_in_voigt_order_also_from_a_tensor(stress: object) -> None:
-    point = evaluate(Says(energy=0.0, forces=ZERO, stress=stress), DIMER, ALL)
-    assert point.stress is not None
-    assert np.array_equal(point.stress, VOIGT)
-
-
-def test_stress_is_given_only_when_asked_for_and_where_there_is_one() -> None:
-    assert evaluate(Says(energy=0.0, forces=ZERO, stress=VOIGT), DIMER, ("energy", "forces")).stress is None
-    assert evaluate(Says(energy=0.0, forces=ZERO), DIMER, ALL).stress is None
-
-
-def test_a_calculator_without_stress_is_not_asked_for_it() -> None:
-    asked = []
-
-    class NoStress(Spring):
-        implemented_properties = ["energy", "forces"]  # noqa: RUF012
-
-        def calculate(self, atoms: Atoms, properties: object = (), system_changes: object = ()) -> None:
-            asked.append(properties)
-            super().calculate(atoms)
-
-    assert evaluate(NoStress(), DIMER, ALL).stress is None
-    assert asked == [["energy", "forces"]]
-
-
 @pytest.mark.parametrize("pbc", ["".join(p) for p in product("TF", repeat=3)])
-def test_the_periodic_directions_of_what_was_evaluated_are_written_down(pbc: str) -> None:
+def test_the_periodic_directions_of_an_evaluation_are_stored(pbc: str) -> None:
     structure = Structure.build([29, 29], DIMER.positions, 9.0 * np.eye(3), pbc)
     assert engine_of(Spring).evaluate(structure).pbc == pbc
 
@@ -229,23 +124,23 @@ def test_periodic_directions_are_read_from_the_atoms_not_from_the_job() -> None:
 
 
 class Centres(Spring):
-    """Moves the atoms that it was given."""
+    """Moves the atoms that it evaluates."""
 
     def answer(self, atoms: Atoms) -> dict[str, object]:
         atoms.positions -= atoms.positions.mean(axis=0)
         return super().answer(atoms)
 
 
-def test_a_calculator_that_moves_the_atoms_is_noticed_and_does_no_harm() -> None:
+def test_a_calculator_that_moves_the_atoms_is_counted_and_has_no_effect_on_the_next_result() -> None:
     engine = engine_of(Centres)
     first = engine.evaluate(DIMER)
     assert engine.changed_inputs == 1
     assert engine.evaluate(DIMER).energy == first.energy
     assert engine.changed_inputs == 2
     assert DIMER.positions[0].tolist() == [0.0, 0.0, 0.0]
-    honest = engine_of(Spring)
-    honest.evaluate(DIMER)
-    assert honest.changed_inputs == 0
+    correct = engine_of(Spring)
+    correct.evaluate(DIMER)
+    assert correct.changed_inputs == 0
 
 
 def change_numbers(atoms: Atoms) -> None:
@@ -261,12 +156,12 @@ def change_pbc(atoms: Atoms) -> None:
 
 
 @pytest.mark.parametrize("change", [change_numbers, change_cell, change_pbc])
-def test_a_calculator_that_changes_anything_else_is_noticed_and_does_no_harm(change) -> None:  # type: ignore[no-untyped-def]
-    seen = []
+def test_a_calculator_that_changes_anything_else_is_counted_and_has_no_effect_on_the_next_result(change) -> None:  # type: ignore[no-untyped-def]
+    inputs = []
 
     class Changes(Spring):
         def answer(self, atoms: Atoms) -> dict[str, object]:
-            seen.append((atoms.numbers.tolist(), atoms.cell.array.tolist(), atoms.pbc.tolist()))
+            inputs.append((atoms.numbers.tolist(), atoms.cell.array.tolist(), atoms.pbc.tolist()))
             change(atoms)
             return super().answer(atoms)
 
@@ -274,18 +169,18 @@ def test_a_calculator_that_changes_anything_else_is_noticed_and_does_no_harm(cha
     engine.evaluate(DIMER)
     engine.evaluate(DIMER)
     assert engine.changed_inputs == 2
-    assert seen[0] == seen[1]
+    assert inputs[0] == inputs[1]
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_the_precision_of_the_forces_is_written_down(kind: type) -> None:
+def test_the_precision_of_the_forces_is_stored(kind: type) -> None:
     engine = engine_of(lambda: Says(energy=0.0, forces=ZERO.astype(kind)))
     point = engine.evaluate(DIMER)
     assert engine.used == {"precision": kind.__name__, "device": "cpu"}
     assert point.forces.dtype == np.float64
 
 
-def test_a_calculator_with_public_methods_only_will_do() -> None:
+def test_a_calculator_with_only_public_methods_works() -> None:
     class Minimal:
         def get_potential_energy(self, atoms: Atoms) -> float:
             return 2.0 * len(atoms)
@@ -297,8 +192,8 @@ def test_a_calculator_with_public_methods_only_will_do() -> None:
     assert (point.energy, point.forces.tolist(), point.stress) == (4.0, [[1.0] * 3] * 2, None)
 
 
-def test_a_calculator_with_public_methods_of_its_own_is_asked_through_them() -> None:
-    """That is what users get, whatever `calculate` writes down."""
+def test_a_calculator_with_its_own_public_methods_is_called_through_them() -> None:
+    """Users call these methods, so their results count, not those of `calculate`."""
 
     class Shifted(Spring):
         def get_property(self, name: str, atoms: Atoms | None = None, allow_calculation: bool = True) -> object:
@@ -323,7 +218,7 @@ class Picky(Spring):
         return {**super().answer(atoms), **energy}
 
 
-def test_one_bad_structure_leaves_the_others_of_its_job() -> None:
+def test_one_refused_structure_does_not_affect_the_others_of_its_job() -> None:
     structures = [Structure.build([z, z], DIMER.positions) for z in (29, 79, 28, 47)]
     outcome = engine_of(Picky).run("key", SinglePoints(tuple(structures)))
     assert (outcome.key, outcome.status) == ("key", FAILED)
@@ -337,7 +232,7 @@ def test_one_bad_structure_leaves_the_others_of_its_job() -> None:
     assert "no gold" in outcome.traceback
 
 
-def test_a_good_job_says_who_computed_it_and_when() -> None:
+def test_the_outcome_of_a_job_has_engine_and_times() -> None:
     outcome = engine_of(Spring).run("key", SinglePoints((DIMER, DIMER)))
     assert (outcome.status, outcome.reason, outcome.traceback) == (OK, "", "")
     assert outcome.provenance["engine"] == "ase"
@@ -346,7 +241,7 @@ def test_a_good_job_says_who_computed_it_and_when() -> None:
 
 
 @pytest.mark.parametrize("job", [Dynamics(DIMER), Probe("no_such_probe")])
-def test_jobs_that_the_engine_does_not_know_end_in_error(job: Job) -> None:
+def test_jobs_that_the_engine_does_not_support_end_in_error(job: Job) -> None:
     outcome = engine_of(Spring).run("key", job)
     assert (outcome.status, outcome.values) == (ERROR, {})
     assert (job.name if isinstance(job, Probe) else type(job).__name__) in outcome.reason
@@ -356,17 +251,17 @@ def test_jobs_that_the_engine_does_not_know_end_in_error(job: Job) -> None:
 @pytest.mark.parametrize(
     ("error", "status", "expected"),
     [
-        (Unsupported("has no batches"), UNSUPPORTED, "has no batches"),
+        (Unsupported("no batches"), UNSUPPORTED, "no batches"),
         (ModelFailure("refused: no"), FAILED, "refused: no"),
         (MemoryError("3 GB"), ERROR, "out of memory: 3 GB"),
         (ZeroDivisionError("ours"), ERROR, "ZeroDivisionError: ours"),
         (AssayError("cannot be built"), ERROR, "AssayError: cannot be built"),
     ],
 )
-def test_what_a_probe_raises_decides_the_status(
+def test_the_exception_of_a_probe_decides_the_status(
     error: Exception, status: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+    def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         raise error
 
     monkeypatch.setattr("assay.compute.probes.contact.run", run)
@@ -383,19 +278,19 @@ def test_a_factory_that_fails_is_an_error_of_the_job() -> None:
     assert (outcome.status, outcome.reason) == (ERROR, "OSError: weights not found")
 
 
-def test_answered_structures_come_with_their_places() -> None:
+def test_accepted_structures_are_returned_with_their_indices() -> None:
     structures = [Structure.build([z, z], DIMER.positions) for z in (79, 29, 47, 28)]
-    places, kept, points = engine_of(Picky).answered(structures)
-    assert places == [1, 3]
-    assert [s.numbers[0] for s in kept] == [29, 28]
+    indices, accepted, points = engine_of(Picky).evaluate_accepted(structures)
+    assert indices == [1, 3]
+    assert [s.numbers[0] for s in accepted] == [29, 28]
     assert [p.energy for p in points] == [6.25, 6.25]
-    with pytest.raises(ModelFailure, match="none of 1 structures was answered: refused: ValueError: no gold"):
-        engine_of(Picky).answered(structures[:1])
+    with pytest.raises(ModelFailure, match="the model refused all 1 structures: refused: ValueError: no gold"):
+        engine_of(Picky).evaluate_accepted(structures[:1])
     with pytest.raises(ModelFailure, match="no structures"):
-        engine_of(Picky).answered([])
+        engine_of(Picky).evaluate_accepted([])
 
 
-def test_many_compositions_do_not_confuse_the_engine() -> None:
+def test_many_compositions_give_correct_results() -> None:
     engine, rng = engine_of(Spring), np.random.default_rng(0)
     for i in [*range(1, 90), *range(1, 90)]:
         positions = rng.normal(size=(1 + i % 7, 3))
@@ -404,7 +299,7 @@ def test_many_compositions_do_not_confuse_the_engine() -> None:
         assert np.array_equal(point.forces, -2.0 * positions)
 
 
-def test_the_place_of_a_missing_answer_is_kept() -> None:
+def test_a_missing_result_has_the_shape_of_its_structure() -> None:
     point = no_point(3, "refused: no")
     assert not point.ok
     assert np.isnan(point.energy)

@@ -1,4 +1,4 @@
-"""Precision and device are those of the calculator that ran, wherever it keeps its network."""
+"""Precision and device are read from the calculator, for any place of its network."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ase.build import molecule
 from ase.calculators.emt import EMT
 
 from assay.api import run
-from assay.compute.engines.precision import as_used
+from assay.compute.engines.precision import precision_and_device
 from assay.errors import AssayError
 from assay.models.loading import load_model
 from assay.store import open_stores
 
 
 class Tensor:
-    """What a torch parameter shows of itself."""
+    """The attributes of a torch parameter."""
 
     def __init__(self, dtype: str, device: str, floating: bool = True) -> None:
         self.dtype, self.device, self.floating = dtype, device, floating
@@ -27,13 +27,13 @@ class Tensor:
 
 
 class Network:
-    """What a torch module shows of itself."""
+    """The attributes of a torch module."""
 
     def __init__(self, *parameters: Tensor) -> None:
-        self.known = parameters
+        self.tensors = parameters
 
     def parameters(self) -> object:
-        return iter(self.known)
+        return iter(self.tensors)
 
 
 class Holder:
@@ -55,30 +55,30 @@ NETWORK = Network(Tensor("torch.int64", "cpu", floating=False), Tensor("torch.fl
     ],
     ids=["model", "list of models", "one level down"],
 )
-def test_a_network_tells_its_precision_and_device(calculator: object) -> None:
-    assert as_used(calculator) == {"precision": "float32", "device": "cuda"}
+def test_precision_and_device_are_those_of_the_network(calculator: object) -> None:
+    assert precision_and_device(calculator) == {"precision": "float32", "device": "cuda"}
 
 
-def test_the_adapter_knows_better() -> None:
+def test_the_values_of_the_adapter_come_first() -> None:
     stated = {"precision": "float32", "device": "gpu"}
-    assert as_used(Holder(model=NETWORK, as_used=stated)) == stated
+    assert precision_and_device(Holder(model=NETWORK, as_used=stated)) == stated
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_without_a_network_the_forces_tell(dtype: str) -> None:
+def test_without_a_network_the_precision_is_that_of_the_forces(dtype: str) -> None:
     forces = np.zeros((2, 3), dtype=dtype)
-    assert as_used(Holder(results={"forces": forces})) == {"precision": dtype, "device": "cpu"}
+    assert precision_and_device(Holder(results={"forces": forces})) == {"precision": dtype, "device": "cpu"}
 
 
-def test_a_calculator_that_holds_nothing_is_no_error() -> None:
-    assert as_used(Holder(results={}, parameters=3, model=Network())) == {"precision": "", "device": "cpu"}
+def test_a_calculator_without_any_of_these_is_no_error() -> None:
+    assert precision_and_device(Holder(results={}, parameters=3, model=Network())) == {"precision": "", "device": "cpu"}
     atoms = molecule("CO")
     atoms.calc = EMT()
     atoms.get_forces()
-    assert as_used(atoms.calc) == {"precision": "float64", "device": "cpu"}
+    assert precision_and_device(atoms.calc) == {"precision": "float64", "device": "cpu"}
 
 
-def test_outcomes_say_what_was_used(tmp_path: Path) -> None:
+def test_outcomes_have_precision_and_device(tmp_path: Path) -> None:
     run("lj", benchmarks=["net_force_zero"], output=tmp_path, workers=0)
     (store,) = open_stores(tmp_path)
     for outcome in store.outcomes().values():
@@ -96,14 +96,14 @@ def test_a_device_that_a_model_cannot_use_is_refused_in_one_sentence() -> None:
         load_model("assay.models.classical:build_emt", "cuda")
 
 
-def test_a_factory_gets_the_device_it_asks_for(tmp_path: Path) -> None:
+def test_a_factory_gets_the_device(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
-    path.write_text("from ase.calculators.emt import EMT\nasked = []\ndef build(device='x'):\n"
-                    "    asked.append(device)\n    return EMT()\n")  # fmt: skip
+    path.write_text("from ase.calculators.emt import EMT\ndevices = []\ndef build(device='x'):\n"
+                    "    devices.append(device)\n    return EMT()\n")  # fmt: skip
     model = load_model(f"{path}:build", "cuda")
     calculator = model.build()
     assert isinstance(calculator, EMT)
-    assert model.build.func.__globals__["asked"] == ["cuda"]
+    assert model.build.func.__globals__["devices"] == ["cuda"]
     assert model.reference is not None
     assert model.reference.device == "cuda"
     assert model.fingerprint != load_model(f"{path}:build").fingerprint

@@ -1,4 +1,4 @@
-"""A band finds the pass between two valleys, its height and its place."""
+"""A band finds the saddle point between two minima: its energy and its position."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ase.calculators.emt import EMT
 from ase.mep import NEB
 from ase.optimize import FIRE
 
-from assay.compute.engines.calculator import AseEngine
-from assay.compute.protocols.band import first_path, turns_freely
+from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.protocols.band import first_path, rotates_freely
 from assay.configurations import boxed
 from assay.jobs import Band, Relaxation
 from assay.models.loading import load_model
@@ -42,13 +42,13 @@ class MuellerBrown(Toy):
 
 
 def at(x: float, y: float) -> Structure:
-    """One atom on a periodic surface, where bands do not move images as a whole."""
+    """One atom on a periodic surface, where images are not superposed."""
     return Structure.build([1], [[x, y, 0.0]], 50.0 * np.eye(3), "TTF")
 
 
 @pytest.mark.parametrize("optimizer", ["fire", "fire-bfgs"])
 @pytest.mark.parametrize("images", [7, 11])
-def test_the_pass_of_a_known_surface_is_found(optimizer: str, images: int) -> None:
+def test_the_saddle_point_of_a_known_surface_is_found(optimizer: str, images: int) -> None:
     job = Band(at(-0.5, 1.4), at(0.6, 0.1), images=images, force_limit=0.01, ends_limit=0.001, optimizer=optimizer)
     outcome = engine_of(MuellerBrown).run("key", job)
     assert (outcome.status, outcome.reason) == (OK, "")
@@ -62,8 +62,8 @@ def test_the_pass_of_a_known_surface_is_found(optimizer: str, images: int) -> No
     np.testing.assert_allclose(top, [[-0.822, 0.624, 0.0]], atol=0.01)
 
 
-def test_an_atom_hops_over_the_bridge_of_a_surface() -> None:
-    """By symmetry the pass lies where a relaxation from the exact bridge site ends."""
+def test_the_saddle_point_of_an_adatom_is_the_bridge_site() -> None:
+    """By symmetry a relaxation from the exact bridge site ends at the saddle point."""
     slab = fcc100("Al", size=(2, 2, 2), vacuum=6.0)
     slab.pbc = (True, True, False)
 
@@ -102,7 +102,7 @@ def test_images_move_as_in_ase() -> None:
     np.testing.assert_allclose(ours.values["energies"], [image.get_potential_energy() for image in images], atol=1e-7)
 
 
-def curvatures_at(engine: AseEngine, structure: Structure) -> Floats:
+def curvatures_at(engine: CalculatorEngine, structure: Structure) -> Floats:
     """Eigenvalues of the Hessian (eV/Å²), by differences of forces."""
     size, step = structure.positions.size, 0.005
     rows = []
@@ -118,9 +118,9 @@ def curvatures_at(engine: AseEngine, structure: Structure) -> Floats:
 
 
 @pytest.mark.parametrize("through", [None, HCN.moved(np.array([[1.1, 0.0, 0.6], [0.0, 0.0, 0.0], [0.0, 0.0, 1.18]]))])
-def test_hydrogen_cyanide_turns_into_the_isocyanide_over_a_first_order_saddle(through: Structure | None) -> None:
+def test_hydrogen_cyanide_turns_into_the_isocyanide_over_a_first_order_saddle_point(through: Structure | None) -> None:
     pytest.importorskip("tblite")
-    engine = AseEngine(load_model("gfn2-xtb"))
+    engine = CalculatorEngine(load_model("gfn2-xtb"))
     outcome = engine.run("key", Band(HCN, HNC, through=through, images=7))
     assert (outcome.status, outcome.values["converged"]) == (OK, True)
     assert outcome.values["max_force"] < 0.05
@@ -129,12 +129,12 @@ def test_hydrogen_cyanide_turns_into_the_isocyanide_over_a_first_order_saddle(th
     top = HCN.moved(np.asarray(outcome.values["positions"])[outcome.values["top"]])
     curvatures = curvatures_at(engine, top)
     assert curvatures[0] < -1.0
-    assert (np.abs(curvatures[1:7]) < 1.0).all()  # three ways to drift and three to turn
+    assert (np.abs(curvatures[1:7]) < 1.0).all()  # three translations and three rotations
     assert (curvatures[7:] > 5.0).all()
     assert outcome.values["energies"][outcome.values["top"]] == pytest.approx(engine.evaluate(top).energy, abs=1e-6)
 
 
-def test_the_path_passes_by_the_structure_in_the_middle() -> None:
+def test_the_path_goes_through_the_structure_in_the_middle() -> None:
     middle = HCN.moved(np.array([[1.1, 0.0, 0.6], [0.0, 0.0, 0.0], [0.0, 0.0, 1.18]]))
     path = first_path(HCN, HNC, Band(HCN, HNC, through=middle, images=8))
     assert len(path) == 8
@@ -143,22 +143,22 @@ def test_the_path_passes_by_the_structure_in_the_middle() -> None:
     np.testing.assert_allclose(distances, expected, atol=1e-9)
 
 
-def test_a_molecule_in_a_box_turns_as_it_does_in_the_open() -> None:
-    """Structures that were put into boxes one by one lie and turn anyhow."""
+def test_a_molecule_in_a_box_is_superposed_like_an_isolated_one() -> None:
+    """Structures that were placed into boxes separately may have any position and orientation."""
     turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
     turned = HNC.moved(HNC.positions @ turn)
     job = Band(HCN, turned, images=5, steps=10)
     boxes = Band(boxed(HCN), boxed(turned), images=5, steps=10)
-    open_, inside = (engine_of(EMT).run("key", j).values for j in (job, boxes))
-    np.testing.assert_allclose(open_["energies"], inside["energies"], atol=1e-6)
-    assert np.ptp(np.diff(inside["positions"], axis=0), axis=0).max() < 2.0
+    isolated, in_box = (engine_of(EMT).run("key", j).values for j in (job, boxes))
+    np.testing.assert_allclose(isolated["energies"], in_box["energies"], atol=1e-6)
+    assert np.ptp(np.diff(in_box["positions"], axis=0), axis=0).max() < 2.0
 
 
 @pytest.mark.parametrize(("edge", "pbc", "free"), [(0.0, "FFF", True), (30.0, "TTT", True), (10.0, "TTT", False)])
-def test_only_molecules_turn_freely(edge: float, pbc: str, free: bool) -> None:
+def test_only_molecules_rotate_freely(edge: float, pbc: str, free: bool) -> None:
     cell = edge * np.array([[1.0, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.1, 1.0]])
-    assert turns_freely(Structure.build([1, 1], [[0.0, 0.0, 0.0], [0.0, 0.0, 3.0]], cell, pbc)) is free
-    assert not turns_freely(Structure.build([1], [[0.0, 0.0, 0.0]], 30.0 * np.eye(3), "TTF"))
+    assert rotates_freely(Structure.build([1, 1], [[0.0, 0.0, 0.0], [0.0, 0.0, 3.0]], cell, pbc)) is free
+    assert not rotates_freely(Structure.build([1], [[0.0, 0.0, 0.0]], 30.0 * np.eye(3), "TTF"))
 
 
 def test_a_model_without_forces_has_no_barrier() -> None:
@@ -168,8 +168,8 @@ def test_a_model_without_forces_has_no_barrier() -> None:
     assert outcome.values["ends_steps"] == [0, 0]
 
 
-class Counts(EMT):
-    """EMT for so many evaluations, then a fault."""
+class Limited(EMT):
+    """EMT that raises after `enough` evaluations."""
 
     calls, enough = 0, 0
 
@@ -191,10 +191,10 @@ class Counts(EMT):
         (10, "after 2 steps: refused: RuntimeError: enough", 1),
     ],
 )
-def test_a_model_that_gives_up_has_failed_and_the_last_whole_band_is_kept(
+def test_a_model_that_fails_ends_the_band_and_the_last_complete_band_is_stored(
     calls: int, reason: str, steps: int | None
 ) -> None:
-    kind = type("Tired", (Counts,), {"enough": calls})
+    kind = type("LimitedTo", (Limited,), {"enough": calls})
     job = Band(HCN, HNC, images=5, relax_ends=False, climb_below=0.0, force_limit=0.0)
     outcome = engine_of(kind).run("key", job)
     assert (outcome.status, outcome.reason) == (FAILED, reason)
@@ -208,8 +208,8 @@ def test_a_model_that_gives_up_has_failed_and_the_last_whole_band_is_kept(
 def test_an_end_that_explodes_is_a_failure() -> None:
     class Repels(Toy):
         def answer(self, atoms: Atoms) -> dict[str, object]:
-            arms = atoms.positions - atoms.positions.mean(axis=0)
-            return {"energy": -float((arms**2).sum()), "forces": 2.0 * arms}
+            vectors = atoms.positions - atoms.positions.mean(axis=0)
+            return {"energy": -float((vectors**2).sum()), "forces": 2.0 * vectors}
 
     outcome = engine_of(Repels).run("key", Band(HCN, HNC))
     assert outcome.status == FAILED
@@ -220,13 +220,13 @@ def test_an_end_that_explodes_is_a_failure() -> None:
 @pytest.mark.parametrize(
     ("job", "reason"),
     [
-        (Band(HCN, HNC.reordered([1, 0, 2])), "not the same atoms in the same order"),
-        (Band(HCN, HNC, through=HNC.reordered([1, 0, 2])), "not the same atoms in the same order"),
-        (Band(HCN, HNC, images=2), "a band of 2 images is too short; take 3 or more"),
-        (Band(HCN, HNC, through=HCN, images=4), "a band of 4 images is too short; take 5 or more"),
+        (Band(HCN, HNC.reordered([1, 0, 2])), "do not have the same atoms in the same order"),
+        (Band(HCN, HNC, through=HNC.reordered([1, 0, 2])), "do not have the same atoms in the same order"),
+        (Band(HCN, HNC, images=2), "a band of 2 images is too short; use 3 or more"),
+        (Band(HCN, HNC, through=HCN, images=4), "a band of 4 images is too short; use 5 or more"),
     ],
 )
-def test_a_band_that_cannot_be_laid_is_our_error(job: Band, reason: str) -> None:
+def test_a_band_that_cannot_be_made_is_an_error(job: Band, reason: str) -> None:
     outcome = engine_of(Toy).run("key", job)
     assert outcome.status == ERROR
     assert reason in outcome.reason

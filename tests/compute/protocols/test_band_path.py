@@ -1,4 +1,4 @@
-"""Paths are laid and pulled as ASE's nudged elastic band does it."""
+"""Paths and forces of a band are those of ASE's nudged elastic band."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from ase.mep.neb import IDPP
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.compute.protocols.band_path import aligned, band_forces, gaps, interpolated, nearest, pair_misfit
+from assay.compute.protocols.band_path import (
+    band_forces,
+    image_vectors,
+    interpolated,
+    nearest,
+    pair_misfit,
+    superposed_path,
+)
 from assay.structure import Floats, from_atoms
 from toys import HCN, HNC
 
 
-def shaken(atoms: Atoms, images: int, seed: int) -> Floats:
+def displaced(atoms: Atoms, images: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     return atoms.positions + rng.normal(scale=0.3, size=(images, len(atoms), 3))
 
@@ -37,47 +44,47 @@ def ase_band(path: Floats, atoms: Atoms, energies: Floats, forces: Floats, climb
 def test_forces_of_a_band_are_those_of_ase(seed: int, images: int, climb: bool) -> None:
     atoms = molecule("CH3OH")
     rng = np.random.default_rng(seed)
-    path, energies = shaken(atoms, images, seed), rng.normal(size=images)
+    path, energies = displaced(atoms, images, seed), rng.normal(size=images)
     forces = rng.normal(size=path.shape)
-    ours = band_forces(gaps(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, climb)
+    ours = band_forces(image_vectors(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, climb)
     np.testing.assert_allclose(ours, ase_band(path, atoms, energies, forces, climb), rtol=0.0, atol=1e-10)
 
 
 def test_in_a_crystal_the_nearest_periodic_image_counts() -> None:
     atoms = bulk("Cu", cubic=True)
-    path, rng = shaken(atoms, 6, 5), np.random.default_rng(5)
+    path, rng = displaced(atoms, 6, 5), np.random.default_rng(5)
     path[3:] += atoms.cell.array[0] - 2.0 * atoms.cell.array[1]
     energies, forces = rng.normal(size=6), rng.normal(size=path.shape)
-    ours = band_forces(gaps(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, True)
+    ours = band_forces(image_vectors(path, from_atoms(atoms)), energies, forces[1:-1], 0.3, True)
     np.testing.assert_allclose(ours, ase_band(path, atoms, energies, forces, True), rtol=0.0, atol=1e-10)
 
 
-def test_on_a_flat_surface_nothing_pulls() -> None:
-    path = shaken(molecule("H2O"), 5, 1)
-    assert not band_forces(gaps(path, HCN), np.zeros(5), np.zeros((3, 3, 3)), 0.1, True).any()
+def test_on_a_flat_surface_the_forces_are_zero() -> None:
+    path = displaced(molecule("H2O"), 5, 1)
+    assert not band_forces(image_vectors(path, HCN), np.zeros(5), np.zeros((3, 3, 3)), 0.1, True).any()
 
 
 def test_images_are_superposed_as_in_ase() -> None:
     atoms = molecule("CH3CHO")
-    path = shaken(atoms, 5, 2)
+    path = displaced(atoms, 5, 2)
     path[2] = path[2] @ np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]) + 3.0
     images = [Atoms(atoms.numbers, positions) for positions in path]
     for before, image in pairwise(images):
         minimize_rotation_and_translation(before, image)
-    np.testing.assert_allclose(aligned(path), [image.positions for image in images], atol=1e-7)
+    np.testing.assert_allclose(superposed_path(path), [image.positions for image in images], atol=1e-7)
 
 
-def test_images_beside_a_line_of_atoms_do_not_turn_about_it() -> None:
+def test_the_image_after_a_linear_molecule_does_not_rotate_about_its_axis() -> None:
     bent = np.array([[1.0, 0.3, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 1.17]])
-    path = aligned(np.array([HCN.positions, bent]))
+    path = superposed_path(np.array([HCN.positions, bent]))
     assert abs(np.arctan2(*np.subtract(path[1][0], path[1][2])[[1, 0]]) - np.arctan2(0.3, 1.0)) < 1e-6
-    np.testing.assert_allclose(aligned(path), path, atol=1e-5)
+    np.testing.assert_allclose(superposed_path(path), path, atol=1e-5)
 
 
 @pytest.mark.parametrize("crystal", [False, True])
 def test_the_misfit_of_distances_is_that_of_ase(crystal: bool) -> None:
     atoms = bulk("Cu", cubic=True) if crystal else molecule("CH3OH")
-    path = shaken(atoms, 3, 3)
+    path = displaced(atoms, 3, 3)
     targets = np.abs(np.random.default_rng(4).normal(2.0, 0.3, size=(3, len(atoms), len(atoms))))
     targets = 0.5 * (targets + targets.transpose(0, 2, 1))
     for target in targets:
@@ -95,18 +102,18 @@ def shortest(path: Floats) -> float:
     return float(np.linalg.norm(path[:, i] - path[:, j], axis=-1).min())
 
 
-def test_atoms_that_would_collide_on_a_straight_path_pass_each_other() -> None:
+def test_atoms_that_would_collide_on_a_straight_path_avoid_each_other() -> None:
     straight = np.linspace(HCN.positions, HNC.positions, 9)
     path = interpolated(HCN.positions, HNC.positions, 9, HCN)
     assert shortest(straight) < 0.3
     assert shortest(path) > 0.9
     assert np.array_equal(path[0], HCN.positions)
     np.testing.assert_allclose(path[-1], HNC.positions, atol=1e-12)
-    assert np.array_equal(path, interpolated(HCN.positions, HNC.positions, 9, HCN))  # the push is always the same
+    assert np.array_equal(path, interpolated(HCN.positions, HNC.positions, 9, HCN))  # the displacement is fixed
 
 
 def test_distances_change_evenly_along_the_path() -> None:
-    """Ammonia turns inside out: on the way the N-H bonds keep their length, which a straight path shortens."""
+    """Inversion of ammonia: the N-H bonds keep their length, while a straight path shortens them."""
     start = molecule("NH3").positions
     end = start * [1.0, 1.0, -1.0]
     path = interpolated(start, end, 9, from_atoms(molecule("NH3")))

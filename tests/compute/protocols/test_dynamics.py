@@ -1,4 +1,4 @@
-"""Motion with known answers: equipartition, an ideal gas under pressure, conserved energy, and runs that go wrong."""
+"""Dynamics with known results: equipartition, an ideal gas under pressure, conserved energy, and runs with problems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from assay.analysis.blocks import average
 from assay.compute.protocols import Ending, carry_out, watching
-from assay.compute.protocols.dynamics import begin, run_dynamics
+from assay.compute.protocols.dynamics import run_dynamics
 from assay.compute.protocols.integrators import (
     Barostat,
     Langevin,
@@ -21,6 +21,7 @@ from assay.compute.protocols.integrators import (
     without_drift,
     without_rotation,
 )
+from assay.compute.protocols.simulation import new_simulation
 from assay.compute.protocols.watching import Watching
 from assay.jobs import Dynamics, Watch
 from assay.outcome import FAILED, OK, Point
@@ -28,32 +29,32 @@ from assay.store.trajectory import Recorder, Trajectory
 from assay.structure import Floats, Structure
 from assay.units import BAR, BOLTZMANN
 
-Answer = Callable[[Sequence[Structure]], list[Point]]
+Evaluate = Callable[[Sequence[Structure]], list[Point]]
 CUBE = 3.0 * np.array([[i, j, k] for i in range(2) for j in range(2) for k in range(2)], dtype=float)
 ATOMS = Structure.build([6, 8] * 4, CUBE)
 
 
-def wells(stiffness: float = 5.0, centres: Floats = CUBE) -> Answer:
-    """Every atom in a harmonic well of its own (eV/Å²)."""
+def wells(stiffness: float = 5.0, centres: Floats = CUBE) -> Evaluate:
+    """Each atom in its own harmonic well with a stiffness in eV/Å²."""
 
-    def answer(structures: Sequence[Structure]) -> list[Point]:
+    def evaluate(structures: Sequence[Structure]) -> list[Point]:
         moved = [s.positions - centres for s in structures]
         return [Point(0.5 * stiffness * float((x * x).sum()), -stiffness * x) for x in moved]
 
-    return answer
+    return evaluate
 
 
-def nothing(structures: Sequence[Structure]) -> list[Point]:
+def no_forces(structures: Sequence[Structure]) -> list[Point]:
     return [Point(0.0, np.zeros((len(s), 3))) for s in structures]
 
 
-def simulate(job: Dynamics, answer: Answer, folder: Path) -> tuple[Ending, Trajectory]:
+def simulate(job: Dynamics, evaluate: Evaluate, folder: Path) -> tuple[Ending, Trajectory]:
     path = folder / "run.h5"
-    ending = carry_out(run_dynamics(job, Recorder(path, len(job.structure))), answer)
+    ending = carry_out(run_dynamics(job, Recorder(path, len(job.structure))), evaluate)
     return ending, Trajectory(path)
 
 
-def test_the_thermostat_gives_each_well_its_share_of_heat(tmp_path: Path) -> None:
+def test_the_thermostat_gives_each_well_its_thermal_energy(tmp_path: Path) -> None:
     job = Dynamics(ATOMS, steps=60_000, interval=10, seed=1, friction=10.0)
     ending, run = simulate(job, wells(), tmp_path)
     assert ending.status == OK
@@ -62,58 +63,58 @@ def test_the_thermostat_gives_each_well_its_share_of_heat(tmp_path: Path) -> Non
     assert run.series("kinetic")[500:].mean() == pytest.approx(share, rel=0.03)
 
 
-def test_friction_decides_how_fast_heat_comes_back(tmp_path: Path) -> None:
+def test_friction_decides_how_fast_atoms_warm_up(tmp_path: Path) -> None:
     """Cold atoms without forces warm up as 1 − exp(−2 γ t)."""
     job = Dynamics(ATOMS, temperature=300.0, steps=250, interval=250, friction=2.0)
     warmed = []
     for seed in range(300):
-        motion = begin(Dynamics(ATOMS, seed=seed))
-        motion.velocities[:] = 0.0
-        step = Langevin.build(motion.masses, 1.0, 300.0, job.friction / 1000.0)
+        simulation = new_simulation(Dynamics(ATOMS, seed=seed))
+        simulation.velocities[:] = 0.0
+        step = Langevin.build(simulation.masses, 1.0, 300.0, job.friction / 1000.0)
         for _ in range(job.steps):
-            step.drift(motion.positions, motion.velocities, np.zeros((8, 3)), motion.random)
-        warmed.append(temperature(kinetic_energy(motion.velocities, motion.masses), 24))
+            step.drift(simulation.positions, simulation.velocities, np.zeros((8, 3)), simulation.random)
+        warmed.append(temperature(kinetic_energy(simulation.velocities, simulation.masses), 24))
     assert np.mean(warmed) == pytest.approx(300.0 * (1.0 - np.exp(-2.0 * 2.0 * 0.25)), rel=0.04)
 
 
-def test_without_a_thermostat_the_energy_stays(tmp_path: Path) -> None:
-    def wander(timestep: float) -> float:
+def test_without_a_thermostat_the_energy_is_conserved(tmp_path: Path) -> None:
+    def fluctuation(timestep: float) -> float:
         job = Dynamics(ATOMS, "nve", timestep=timestep, steps=int(2000 / timestep), interval=1, seed=2)
         ending, run = simulate(job, wells(), tmp_path)
         assert ending.status == OK
         total = run.series("energy") + run.series("kinetic")
         return float(total.std())
 
-    coarse, fine = wander(2.0), wander(1.0)
+    coarse, fine = fluctuation(2.0), fluctuation(1.0)
     assert fine < 1e-2
-    assert coarse / fine == pytest.approx(4.0, rel=0.15), "the error of velocity Verlet falls with the square"
+    assert coarse / fine == pytest.approx(4.0, rel=0.15), "the error of velocity Verlet is of second order"
 
 
 def test_free_runs_start_without_drift_and_rotation() -> None:
-    motion = begin(Dynamics(ATOMS, "nve", seed=5))
-    momentum = motion.masses @ motion.velocities
-    turning = (motion.masses[:, None] * np.cross(motion.positions, motion.velocities)).sum(axis=0)
+    simulation = new_simulation(Dynamics(ATOMS, "nve", seed=5))
+    momentum = simulation.masses @ simulation.velocities
+    angular = (simulation.masses[:, None] * np.cross(simulation.positions, simulation.velocities)).sum(axis=0)
     assert np.abs(momentum).max() < 1e-12
-    assert np.abs(turning).max() < 1e-12
-    assert motion.freedom == 3 * 8 - 6
+    assert np.abs(angular).max() < 1e-12
+    assert simulation.freedom == 3 * 8 - 6
 
 
-def test_a_line_of_atoms_has_no_rotation_about_itself() -> None:
+def test_a_linear_molecule_has_no_rotation_about_its_axis() -> None:
     positions, masses = np.array([[0.0, 0, 0], [0, 0, 1.1]]), np.array([14.0, 14.0])
     velocities = without_drift(np.random.default_rng(0).normal(size=(2, 3)), masses)
     left = without_rotation(positions, velocities, masses)
     assert np.isfinite(left).all()
     assert np.abs(left[:, :2]).max() < 1e-12
-    assert begin(Dynamics(Structure.build([7, 7], positions), "nve")).freedom == 1
+    assert new_simulation(Dynamics(Structure.build([7, 7], positions), "nve")).freedom == 1
 
 
-def test_velocities_have_the_temperature_asked_for() -> None:
+def test_velocities_have_the_right_temperature() -> None:
     masses = standard_masses(np.array([1, 6, 79] * 4000))
     velocities = thermal_velocities(masses, 250.0, np.random.default_rng(0))
     assert temperature(kinetic_energy(velocities, masses), 36_000) == pytest.approx(250.0, rel=0.02)
 
 
-def test_the_barostat_gives_an_ideal_gas_its_volume() -> None:
+def test_the_barostat_gives_the_volume_of_an_ideal_gas() -> None:
     """The mean volume of N free atoms at constant pressure is (N + 1) kT / p."""
     expected = 9.0 * BOLTZMANN * 300.0 / (20.0 * BAR)
     barostat, random = Barostat(300.0, 20.0 * BAR, np.arange(8), 0.1 * expected), np.random.default_rng(3)
@@ -129,24 +130,24 @@ def test_the_barostat_gives_an_ideal_gas_its_volume() -> None:
 
 def test_molecules_keep_their_shape_when_the_volume_changes(tmp_path: Path) -> None:
     pair = np.array([[0.0, 0, 0], [1.1, 0, 0]])
-    centres = [np.array([x, y, 5.0]) for x in (2.0, 9.7) for y in (2.0, 6.0)]  # the bond of two crosses the wall
+    centres = [np.array([x, y, 5.0]) for x in (2.0, 9.7) for y in (2.0, 6.0)]  # two bonds cross the cell boundary
     box = Structure.build([7, 7] * 4, np.concatenate([(pair + c) % 10.0 for c in centres]), 10.0 * np.eye(3), "TTT")
     job = Dynamics(box, "npt", temperature=1e-3, steps=200, interval=10, volume_interval=1, pressure=1e4)
-    _, run = simulate(job, nothing, tmp_path)
+    _, run = simulate(job, no_forces, tmp_path)
     assert run.series("volume")[-1] < 0.95 * run.series("volume")[0]
     last = list(run.chunks())[-1].positions[-1]
     assert np.linalg.norm(last[0::2] - last[1::2], axis=1) == pytest.approx(1.1, abs=5e-3)
 
 
-class Kept(Recorder):
-    """Saves every ten frames, however few bytes these are."""
+class SavesOften(Recorder):
+    """Saves every ten frames."""
 
     def add(self, positions: Floats, row: Sequence[float]) -> bool:
-        return super().add(positions, row) or self.waiting % 10 == 0
+        return super().add(positions, row) or self.unsaved % 10 == 0
 
 
 @pytest.mark.parametrize("ensemble", ["nve", "nvt", "npt"])
-def test_an_interrupted_run_goes_on_to_the_same_trajectory(
+def test_an_interrupted_run_continues_to_the_same_trajectory(
     tmp_path: Path, ensemble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "MOST_BLOCKS", 16)
@@ -156,10 +157,10 @@ def test_an_interrupted_run_goes_on_to_the_same_trajectory(
     whole = Trajectory(tmp_path / "run.h5")
 
     path = tmp_path / "again.h5"
-    for patience in (77, 140, 10_000):
+    for calls_before_stop in (77, 140, 10_000):
         calls = 0
 
-        def answer(structures: Sequence[Structure], most: int = patience) -> list[Point]:
+        def evaluate(structures: Sequence[Structure], most: int = calls_before_stop) -> list[Point]:
             nonlocal calls
             calls += 1
             if calls > most:
@@ -167,7 +168,7 @@ def test_an_interrupted_run_goes_on_to_the_same_trajectory(
             return wells()(structures)
 
         try:
-            ending = carry_out(run_dynamics(job, Kept(path, len(start))), answer)
+            ending = carry_out(run_dynamics(job, SavesOften(path, len(start))), evaluate)
         except KeyboardInterrupt:
             continue
     assert ending.values["frames"] == 101
@@ -177,7 +178,7 @@ def test_an_interrupted_run_goes_on_to_the_same_trajectory(
     assert np.array_equal(next(again.chunks()).positions, next(whole.chunks()).positions)
 
 
-def test_a_run_stops_when_it_knows_enough(tmp_path: Path) -> None:
+def test_a_run_ends_when_it_is_precise_enough(tmp_path: Path) -> None:
     job = Dynamics(ATOMS, steps=20_000, interval=5, seed=1, watch=(Watch("distance", (0, 1)),), until_error=0.02)
     ending, run = simulate(job, wells(), tmp_path)
     assert ending.status == OK
@@ -185,42 +186,42 @@ def test_a_run_stops_when_it_knows_enough(tmp_path: Path) -> None:
     assert 800 <= len(run) < 4001
 
 
-def test_what_is_watched_is_kept_in_few_numbers() -> None:
-    """Blocks have the mean and the standard error of the frames, and a checkpoint does not grow."""
+def test_watched_quantities_take_constant_memory() -> None:
+    """Blocks have the same mean and standard error as the frames, and a checkpoint does not grow."""
     job = Dynamics(ATOMS, steps=20_000, interval=1, watch=(Watch("distance", (0, 1)),), until_error=1e-9)
     random, noise = np.random.default_rng(2), np.zeros(20_001)
     for i in range(1, len(noise)):
         noise[i] = 0.98 * noise[i - 1] + 0.01 * random.standard_normal()
-    found, whole = Watching(job), average(3.0 + noise)
+    watching_all, whole = Watching(job), average(3.0 + noise)
     for value in noise:
-        found.add(np.array([[0.0, 0, 0], [3.0 + value, 0, 0]]))
-    blocks = average(np.array(found.means)[:, 0])
-    assert found.frames == 20_001
-    assert 1024 <= len(found.means) < 2048
+        watching_all.add(np.array([[0.0, 0, 0], [3.0 + value, 0, 0]]))
+    blocks = average(np.array(watching_all.means)[:, 0])
+    assert watching_all.frames == 20_001
+    assert 1024 <= len(watching_all.means) < 2048
     assert blocks.value == pytest.approx(whole.value, abs=1e-4)
     assert blocks.stderr == pytest.approx(whole.stderr, rel=0.1)
-    assert sum(np.asarray(value).nbytes for value in found.state().values()) < 2048 * 8 + 100
+    assert sum(np.asarray(value).nbytes for value in watching_all.state().values()) < 2048 * 8 + 100
 
 
-def test_a_run_that_was_killed_when_it_knew_enough_ends_there(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_when_it_was_precise_enough_ends_there(tmp_path: Path) -> None:
     job = Dynamics(ATOMS, steps=1000, interval=1, seed=1, watch=(Watch("distance", (0, 1)),), until_error=10.0)
     whole, run = simulate(job, wells(), tmp_path)
     assert whole.values["sure_enough"] is True
 
-    class Killed(Kept):
+    class Killed(SavesOften):
         def finish(self, state: Mapping[str, object]) -> str:
             raise KeyboardInterrupt
 
     path = tmp_path / "again.h5"
     with pytest.raises(KeyboardInterrupt):
         carry_out(run_dynamics(job, Killed(path, len(ATOMS))), wells())
-    ending = carry_out(run_dynamics(job, Kept(path, len(ATOMS))), wells())
+    ending = carry_out(run_dynamics(job, SavesOften(path, len(ATOMS))), wells())
     assert ending.values["frames"] == whole.values["frames"]
     assert Trajectory(path).series("energy").tolist() == run.series("energy").tolist()
 
 
 def pulled_apart(structures: Sequence[Structure]) -> list[Point]:
-    """A constant push on the last atom."""
+    """A constant force on the last atom."""
     return [Point(0.0, np.eye(len(s))[:, [-1]] * np.array([0.3, 0.0, 0.0])) for s in structures]
 
 
@@ -229,25 +230,25 @@ def pushed_together(structures: Sequence[Structure]) -> list[Point]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"), [(pulled_apart, "atom 7 left"), (pushed_together, "collapsed"), (wells(-200.0), "exploded")]
+    ("evaluate", "words"), [(pulled_apart, "atom 7 left"), (pushed_together, "collapsed"), (wells(-200.0), "exploded")]
 )
-def test_a_run_that_goes_wrong_stops_with_the_frame_and_the_reason(tmp_path: Path, answer: Answer, words: str) -> None:
-    ending, run = simulate(Dynamics(ATOMS, steps=5000, interval=5, seed=1), answer, tmp_path)
+def test_a_run_with_a_problem_stops_with_frame_and_reason(tmp_path: Path, evaluate: Evaluate, words: str) -> None:
+    ending, run = simulate(Dynamics(ATOMS, steps=5000, interval=5, seed=1), evaluate, tmp_path)
     assert ending.status == FAILED
     assert words in ending.reason
     assert ending.values["stopped_at_frame"] == len(run) - 1 < 1000
 
 
-def test_a_model_that_stops_answering_ends_the_run_there(tmp_path: Path) -> None:
+def test_a_model_that_fails_ends_the_run(tmp_path: Path) -> None:
     calls = 0
 
-    def tired(structures: Sequence[Structure]) -> list[Point]:
+    def fails_later(structures: Sequence[Structure]) -> list[Point]:
         nonlocal calls
         calls += 1
         return (
             [Point(np.nan, np.zeros((8, 3)), reason="returned the energy nan")] if calls > 58 else wells()(structures)
         )
 
-    ending, run = simulate(Dynamics(ATOMS, steps=5000, interval=5), tired, tmp_path)
+    ending, run = simulate(Dynamics(ATOMS, steps=5000, interval=5), fails_later, tmp_path)
     assert ending.reason == "at step 58: returned the energy nan"
     assert len(run) == 12

@@ -1,4 +1,4 @@
-"""Steps downhill are those of ASE's optimisers, and end in the minima that are known."""
+"""Minimisation steps are those of ASE's optimisers, and end in known minima."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ SYSTEMS: dict[str, Callable[[], Atoms]] = {
 
 def ase_positions(optimizer: type, atoms: Atoms, **options: object) -> list[Floats]:
     """Positions after each step of ASE's optimiser."""
-    seen = []
+    positions = []
     moves = optimizer(atoms, logfile=None, **options)
     for _ in moves.irun(fmax=1e-3, steps=STEPS):
-        seen.append(atoms.get_positions())
-    return seen
+        positions.append(atoms.get_positions())
+    return positions
 
 
 def own_positions(minimiser: Minimiser, atoms: Atoms, count: int) -> list[Floats]:
-    seen = [atoms.get_positions()]
-    while len(seen) < count:
+    positions = [atoms.get_positions()]
+    while len(positions) < count:
         atoms.set_positions(minimiser.step(atoms.get_positions(), atoms.get_forces()))
-        seen.append(atoms.get_positions())
-    return seen
+        positions.append(atoms.get_positions())
+    return positions
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -84,46 +84,46 @@ def test_bfgs_finds_the_minimum_of_a_harmonic_surface_in_few_steps() -> None:
     rng = np.random.default_rng(3)
     modes = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     hessian = modes @ np.diag([5.0, 10.0, 20.0, 40.0, 60.0, 90.0]) @ modes.T
-    place, minimiser = rng.normal(scale=0.1, size=(2, 3)), Bfgs()
+    positions, minimiser = rng.normal(scale=0.1, size=(2, 3)), Bfgs()
     for _ in range(30):
-        place = minimiser.step(place, -(hessian @ place.ravel()).reshape(2, 3))
-    assert np.abs(place).max() < 1e-6
+        positions = minimiser.step(positions, -(hessian @ positions.ravel()).reshape(2, 3))
+    assert np.abs(positions).max() < 1e-6
 
 
 @pytest.mark.parametrize("make", [Bfgs, Fire, FireThenBfgs])
-def test_a_step_is_never_longer_than_allowed(make: Callable[[float], Minimiser]) -> None:
-    minimiser, place = make(0.07), np.zeros((3, 3))
-    for pull in (1e6, 1e-3, 1e3, 2.0, -5.0):
-        moved = minimiser.step(place, np.full((3, 3), pull))
-        assert largest_norm(moved - place) <= 0.07 + 1e-12
-        place = moved
+def test_a_step_is_never_longer_than_the_limit(make: Callable[[float], Minimiser]) -> None:
+    minimiser, positions = make(0.07), np.zeros((3, 3))
+    for force in (1e6, 1e-3, 1e3, 2.0, -5.0):
+        moved = minimiser.step(positions, np.full((3, 3), force))
+        assert largest_norm(moved - positions) <= 0.07 + 1e-12
+        positions = moved
 
 
 @pytest.mark.parametrize("make", [Bfgs, Fire, FireThenBfgs])
-def test_a_constant_force_or_none_at_all_gives_finite_steps(make: Callable[[float], Minimiser]) -> None:
-    for pull in (0.5, 0.0):
-        minimiser, place = make(0.1), np.zeros((2, 3))
+def test_constant_and_zero_forces_give_finite_steps(make: Callable[[float], Minimiser]) -> None:
+    for force in (0.5, 0.0):
+        minimiser, positions = make(0.1), np.zeros((2, 3))
         for _ in range(10):
-            place = minimiser.step(place, np.full((2, 3), pull))
-        assert np.isfinite(place).all()
+            positions = minimiser.step(positions, np.full((2, 3), force))
+        assert np.isfinite(positions).all()
 
 
-def in_charge(pulls: list[float]) -> list[type]:
-    """Who makes the steps when the largest force (eV/Å) is so and so."""
+def minimisers_used(largest_forces: list[float]) -> list[type]:
+    """The minimiser of each step for a list of largest forces (eV/Å)."""
     minimiser, kinds = FireThenBfgs(0.2), []
-    for pull in pulls:
-        minimiser.step(np.zeros((2, 3)), np.array([[pull, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    for force in largest_forces:
+        minimiser.step(np.zeros((2, 3)), np.array([[force, 0.0, 0.0], [0.0, 0.0, 0.0]]))
         kinds.append(type(minimiser._current))
     return kinds
 
 
-def test_fire_hands_over_to_bfgs_near_the_valley_and_takes_over_when_it_is_lost() -> None:
-    assert in_charge([3.0, 1.2, 0.9, 2.0, 0.3, 5.0, 0.6, 0.4]) == [Fire, Fire, Bfgs, Bfgs, Bfgs, Fire, Fire, Bfgs]
+def test_bfgs_follows_fire_for_small_forces_and_fire_returns_if_forces_grow() -> None:
+    assert minimisers_used([3.0, 1.2, 0.9, 2.0, 0.3, 5.0, 0.6, 0.4]) == [Fire, Fire, Bfgs, Bfgs, Bfgs, Fire, Fire, Bfgs]
 
 
-def test_fire_takes_over_when_bfgs_gets_nowhere() -> None:
-    assert in_charge([0.9] * 20) == [Bfgs] * 13 + [Fire] * 7
-    assert in_charge([0.95**n for n in range(1, 60)]) == [Bfgs] * 59
+def test_fire_returns_if_bfgs_makes_no_progress() -> None:
+    assert minimisers_used([0.9] * 20) == [Bfgs] * 13 + [Fire] * 7
+    assert minimisers_used([0.95**n for n in range(1, 60)]) == [Bfgs] * 59
 
 
 def test_an_optimizer_that_does_not_exist_is_named() -> None:

@@ -1,4 +1,4 @@
-"""The null model: what a score is worth if the model knows nothing."""
+"""The null model gives the same outcomes as a calculator with zero energy and zero forces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toys import HCN, HNC, Toy, engine_of
 JOBS = (SinglePoints((HCN, HNC)), Relaxation(HNC), Band(HCN, HNC))
 
 
-def test_it_is_what_a_calculator_of_zeros_would_give() -> None:
+def test_the_null_outcome_is_that_of_a_calculator_with_zeros() -> None:
     for job in JOBS:
         null, zeros = null_outcome(job), engine_of(Toy).run("key", job)
         assert null.status == zeros.status == OK

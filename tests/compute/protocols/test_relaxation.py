@@ -1,4 +1,4 @@
-"""A relaxation ends in a minimum with the true final frame, or says why it did not."""
+"""A relaxation ends in a minimum with its last structure, or reports why it did not."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_morse_bond_relaxes_to_its_length(optimizer: str, length: float) -> No
     assert (values["natoms"], values["positions"].shape, values["forces"].shape) == (2, (2, 3), (2, 3))
 
 
-def test_the_final_frame_is_the_one_that_has_the_final_energy_and_forces() -> None:
+def test_the_final_structure_has_the_final_energy_and_forces() -> None:
     job = Relaxation(stretched(1.9), steps=3, force_limit=1e-9)
     engine = engine_of(morse)
     values = engine.run("key", job).values
@@ -73,20 +73,20 @@ def test_the_minimum_and_the_number_of_steps_are_those_of_ase() -> None:
     assert outcome.values["energy"] == pytest.approx(atoms.get_potential_energy(), abs=1e-9)
 
 
-def test_steps_that_do_not_suffice_are_no_failure_of_the_model() -> None:
+def test_too_few_steps_are_not_a_failure_of_the_model() -> None:
     outcome = engine_of(morse).run("key", Relaxation(stretched(1.9), steps=2))
     assert (outcome.status, outcome.values["converged"], outcome.values["steps"]) == (OK, False, 2)
     assert outcome.values["max_force"] > 0.01
 
 
-def test_a_model_without_forces_stands_still() -> None:
+def test_a_model_without_forces_does_not_move_the_atoms() -> None:
     outcome = engine_of(Toy).run("key", Relaxation(stretched(1.9)))
     assert (outcome.status, outcome.values["converged"], outcome.values["steps"]) == (OK, True, 0)
     assert np.array_equal(outcome.values["positions"], stretched(1.9).positions)
 
 
-class Tires(Spring):
-    """The springs for three evaluations, then something else."""
+class FailsLater(Spring):
+    """Springs for three evaluations, then `later`."""
 
     calls = 0
 
@@ -95,15 +95,15 @@ class Tires(Spring):
         return super().answer(atoms) if self.calls <= 3 else self.later(atoms)
 
     def later(self, atoms: Atoms) -> dict[str, object]:
-        raise RuntimeError("tired")
+        raise RuntimeError("no more")
 
 
-class TurnsNan(Tires):
+class BecomesNan(FailsLater):
     def later(self, atoms: Atoms) -> dict[str, object]:
         return {"energy": 1.0, "forces": np.full((len(atoms), 3), np.nan)}
 
 
-class RunsOutOfMemory(Tires):
+class RunsOutOfMemory(FailsLater):
     def later(self, atoms: Atoms) -> dict[str, object]:
         raise MemoryError("full")
 
@@ -111,11 +111,11 @@ class RunsOutOfMemory(Tires):
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (Tires, "after 3 steps: refused: RuntimeError: tired"),
-        (TurnsNan, "after 3 steps: returned forces that are NaN or infinite"),
+        (FailsLater, "after 3 steps: refused: RuntimeError: no more"),
+        (BecomesNan, "after 3 steps: returned forces that are NaN or infinite"),
     ],
 )
-def test_a_model_that_gives_up_on_the_way_has_failed_and_the_way_is_kept(model: type, reason: str) -> None:
+def test_a_model_that_fails_later_ends_the_relaxation_and_earlier_steps_are_stored(model: type, reason: str) -> None:
     job = Relaxation(DIMER, max_step=0.1)
     outcome = engine_of(model).run("key", job)
     assert (outcome.status, outcome.reason) == (FAILED, reason)
@@ -126,7 +126,7 @@ def test_a_model_that_gives_up_on_the_way_has_failed_and_the_way_is_kept(model: 
     assert "Traceback" in outcome.traceback
 
 
-def test_a_model_that_refuses_at_once_leaves_nothing() -> None:
+def test_a_model_that_refuses_the_first_structure_leaves_no_values() -> None:
     class Refuses(Toy):
         def answer(self, atoms: Atoms) -> dict[str, object]:
             raise ValueError("no")
@@ -135,7 +135,7 @@ def test_a_model_that_refuses_at_once_leaves_nothing() -> None:
     assert (outcome.status, outcome.values, outcome.reason) == (FAILED, {}, "refused: ValueError: no")
 
 
-def test_short_memory_on_the_way_is_an_error_of_the_machine() -> None:
+def test_too_little_memory_is_an_error_of_the_machine() -> None:
     outcome = engine_of(RunsOutOfMemory).run("key", Relaxation(DIMER, max_step=0.1))
     assert (outcome.status, outcome.reason) == (ERROR, "out of memory: full")
 
@@ -144,39 +144,39 @@ def test_an_explosion_ends_the_relaxation() -> None:
     repulsive = lambda: Pair(lambda r: -10.0 * log(r), lambda r: -10.0 / r)  # noqa: E731
     outcome = engine_of(repulsive).run("key", Relaxation(stretched(1.0)))
     assert outcome.status == FAILED
-    assert "exploded: an atom is 20 Å from where it was" in outcome.reason
+    assert "exploded: an atom is 20 Å from its first position" in outcome.reason
     assert outcome.values["converged"] is False
     assert np.isfinite(outcome.values["positions"]).all()
     assert bond(outcome) < 42.0
 
 
 @pytest.mark.parametrize("size", [1e7, 1e200])
-def test_forces_beyond_all_measure_end_the_relaxation(size: float) -> None:
+def test_extreme_forces_end_the_relaxation(size: float) -> None:
     class Wild(Toy):
         def answer(self, atoms: Atoms) -> dict[str, object]:
             return {"energy": 0.0, "forces": np.full((len(atoms), 3), size)}
 
     outcome = engine_of(Wild).run("key", Relaxation(DIMER))
     assert outcome.status == FAILED
-    assert outcome.reason.startswith("exploded: a force of")
+    assert outcome.reason.startswith("exploded: a force is")
     assert outcome.values["steps"] == 0
 
 
-def test_charge_spin_and_cell_stay_with_the_structure() -> None:
-    seen = set()
+def test_charge_spin_and_cell_are_kept() -> None:
+    evaluated = set()
 
-    class Watches(Spring):
+    class Records(Spring):
         def answer(self, atoms: Atoms) -> dict[str, object]:
-            seen.add((atoms.info["charge"], atoms.info["spin"], float(atoms.cell[2, 2]), bool(atoms.pbc[2])))
+            evaluated.add((atoms.info["charge"], atoms.info["spin"], float(atoms.cell[2, 2]), bool(atoms.pbc[2])))
             return super().answer(atoms)
 
     cell = np.diag([8.0, 8.0, 9.0])
     structure = Structure(DIMER.numbers, DIMER.positions, cell, (True, True, True), charge=-1, spin=2)
-    assert engine_of(Watches).run("key", Relaxation(structure)).status == OK
-    assert seen == {(-1, 2, 9.0, True)}
+    assert engine_of(Records).run("key", Relaxation(structure)).status == OK
+    assert evaluated == {(-1, 2, 9.0, True)}
 
 
-def test_an_unknown_optimizer_is_our_error() -> None:
+def test_an_unknown_optimizer_is_an_error() -> None:
     outcome = engine_of(Spring).run("key", Relaxation(DIMER, optimizer="newton"))
     assert outcome.status == ERROR
     assert "there is no optimizer 'newton'" in outcome.reason

@@ -19,10 +19,17 @@ class ProbeCheck(Check):
     """One job: the probe evaluates every structure in its own way, which `phrase` names in messages."""
 
     probe: ClassVar[str] = ""
+    role: ClassVar[str] = ""
+    """Role of the job and id of the case: the name of the probe, unless the class gives another one."""
+
     twins: ClassVar[bool] = False
-    """Also take a second cluster of each species, so that several structures have the same atoms."""
+    """Also use a second cluster of each species, so that several structures have the same atoms."""
 
     phrase: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.role = cls.role or cls.probe
 
     @property
     def settings(self) -> Data:
@@ -31,7 +38,7 @@ class ProbeCheck(Check):
 
     @property
     def calls_per_structure(self) -> int:
-        """Evaluations that the probe asks for, for each structure."""
+        """Number of evaluations that the probe needs for each structure."""
         return 5
 
     def trials(self, survey: Survey) -> Iterable[Case]:
@@ -42,8 +49,8 @@ class ProbeCheck(Check):
             structures = (*usual.structures, *(structure for _, structure in twins))
             labels = [*subject_labels(survey), *(f"{label}-twin" for label, _ in twins)]
             job = Probe(self.probe, structures, self.settings, self.calls_per_structure * len(structures))
-            yield Case(self.probe, {self.probe: job}, {"labels": labels})
+            yield Case(self.role, {self.role: job}, {"labels": labels})
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The deviation of each structure."""
-        return judge_deviations(case, self.phrase, outcomes[self.probe].values)
+        return judge_deviations(case, self.phrase, outcomes[self.role].values)

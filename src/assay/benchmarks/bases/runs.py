@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.blocks import Average, average
-from assay.analysis.events import STABLE, Body, RunJudgement, judge_run
-from assay.analysis.fluctuations import balance, pooled
-from assay.analysis.motion import Trouble
+from assay.analysis.events import STABLE, RunJudgement, judge_run
+from assay.analysis.fluctuations import energy_fluctuations, pooled
+from assay.analysis.motion import Problem
+from assay.analysis.topology import Topology
 from assay.benchmark import Case, failed
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
@@ -70,7 +71,7 @@ def total_energies(run: Outcome) -> Floats:
 def energy_exchange(run: Outcome) -> tuple[float, float]:
     """The fluctuation of the kinetic energy (eV), and that of the total energy relative to its larger part."""
     frames = run.trajectory()
-    return balance(frames.series("energy"), frames.series("kinetic"))
+    return energy_fluctuations(frames.series("energy"), frames.series("kinetic"))
 
 
 def mean_temperature(runs: Sequence[Outcome]) -> Average:
@@ -82,7 +83,7 @@ def mean_temperature(runs: Sequence[Outcome]) -> Average:
 def body_of(structure: Structure) -> dict[str, object]:
     """What the atoms are and which are bonded at the start, for the context of a case."""
     symbols = [symbol(int(z)) for z in structure.numbers]
-    body = Body.build(structure, np.array([radius(int(z)) for z in structure.numbers]), symbols)
+    body = Topology.build(structure, np.array([radius(int(z)) for z in structure.numbers]), symbols)
     arrays = {name: getattr(body, name) for name in ("numbers", "radii", "pairs", "offsets", "cell")}
     return {**arrays, "symbols": symbols}
 
@@ -90,9 +91,11 @@ def body_of(structure: Structure) -> dict[str, object]:
 def judged(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
     """Whether one run is sound, from `body_of` its start; a run that stopped is judged by the frames that it has."""
     arrays = [np.asarray(body[name]) for name in ("numbers", "radii", "pairs", "offsets", "cell")]
-    start = Body(arrays[0], arrays[1], arrays[2].reshape(-1, 2), arrays[3].reshape(-1, 3), arrays[4], body["symbols"])
+    start = Topology(
+        arrays[0], arrays[1], arrays[2].reshape(-1, 2), arrays[3].reshape(-1, 3), arrays[4], body["symbols"]
+    )
     expected, freedom = (int(run.values[name]) for name in ("expected_frames", "freedom"))
-    ended = Trouble(str(run.values["stopped"]), str(run.values["stopped_cause"]))
+    ended = Problem(str(run.values["stopped"]), str(run.values["stopped_cause"]))
     return judge_run(_frames(run), start, target, expected, freedom, ended)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
-from assay.analysis.fluctuations import amplitudes
+from assay.analysis.fluctuations import independent_amplitudes
 from assay.benchmarks.bases.records import RecordBenchmark
 from assay.benchmarks.bases.runs import replicas
 from assay.data.dataset import Record
@@ -58,7 +58,7 @@ class ThermalBenchmark(RecordBenchmark):
 
     def amplitudes(self, kept: Sequence[Floats], modes: int = 1) -> float:
         """How many independent amplitudes of vibration the kept parts of all runs hold."""
-        return amplitudes(sum(map(len, kept)) * self.interval / 1000.0, Dynamics.friction, modes)
+        return independent_amplitudes(sum(map(len, kept)) * self.interval / 1000.0, Dynamics.friction, modes)
 
 
 def thermal_plots(quantity: str, label: str) -> tuple[Plot, ...]:

@@ -26,7 +26,7 @@ from math import log2
 import numpy as np
 
 from assay.analysis.blocks import Average
-from assay.analysis.fluctuations import pooled, wandering
+from assay.analysis.fluctuations import drift_with_memory, pooled
 from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.records import small_molecules
 from assay.benchmarks.bases.runs import energy_exchange, replicas, runs_of, stopped, thinned, times, total_energies
@@ -107,7 +107,7 @@ class EnergyConservation(Benchmark):
     def _drift(self, run: Outcome, atoms: int, part: int) -> Average:
         clock, energies = times(run, self.timestep / part), total_energies(run)
         start = int(SETTLING * len(clock))
-        return wandering(clock[start:], 1000.0 * energies[start:] / atoms, MEMORY)
+        return drift_with_memory(clock[start:], 1000.0 * energies[start:] / atoms, MEMORY)
 
 
 def _unmoved(moved: float, exchange: float) -> str:

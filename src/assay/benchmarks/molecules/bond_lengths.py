@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.blocks import average
-from assay.analysis.fluctuations import harmonic_spread, pooled, settled, spread
+from assay.analysis.fluctuations import harmonic_spread, pooled, spread, without_warm_up
 from assay.benchmark import Case
 from assay.benchmarks.bases.records import CHARGE_IGNORED
 from assay.benchmarks.bases.runs import body_of, failed_run, followed, mean_temperature, runs_of, thinned, times
@@ -82,7 +82,7 @@ class BondLengths(ThermalBenchmark):
             return end
         reference, expected = float(case.context["length"]), float(case.context["expected"])
         whole = [followed(run, lambda x: np.linalg.norm(x[:, i] - x[:, j], axis=1)) for run in runs]
-        kept = settled(whole, self.drop_start)
+        kept = without_warm_up(whole, self.drop_start)
         deviation = pooled([average(np.abs(d - reference)) for d in kept])
         mean, heat = pooled([average(d) for d in kept]), mean_temperature(runs)
         moved = spread([(d - d.mean()) ** 2 for d in kept], expected, self.amplitudes(kept))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.blocks import average
-from assay.analysis.fluctuations import pooled, settled, spread
+from assay.analysis.fluctuations import pooled, spread, without_warm_up
 from assay.analysis.planes import plane_rmsd
 from assay.benchmark import Case
 from assay.benchmarks.bases.records import CHARGE_IGNORED
@@ -73,7 +73,7 @@ class RingPlanarity(ThermalBenchmark):
             return end
         expected = float(case.context["expected"])
         whole = [followed(run, lambda positions: plane_rmsd(positions[:, ring])) for run in runs]
-        kept = settled(whole, self.drop_start)
+        kept = without_warm_up(whole, self.drop_start)
         mean, heat = pooled([average(d) for d in kept]), mean_temperature(runs)
         moved = spread([d**2 for d in kept], expected, self.amplitudes(kept, len(ring) - 3))
         values = {

@@ -100,7 +100,7 @@ def _after_exception(limits: Limits, values: Data) -> Iterable[Residual]:
 def _refused_structures(survey: Survey, count: int) -> list[Structure]:
     """Structures that should make the model refuse: elements that it refused before, else two atoms in one place."""
     found = []
-    for number in [*list(survey.refused)[:2], *list(survey.invalid)[:2], *survey.odd[:2]]:
+    for number in [*list(survey.refused)[:2], *list(survey.invalid)[:2], *survey.refused_alone[:2]]:
         rows = np.arange(count)[:, None] * dimer(number, number).positions[1]
         found.append(Structure.build([number] * count, rows))
     if not found and survey.answered:

@@ -27,11 +27,12 @@ class UnitConversion(ProbeCheck):
 
     optional_feature = True
     catches = ("wrong_unit_conversion",)
-    probe = "units"
+    probe = "unit_sets"
+    role = "units"
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """The deviation of each structure in each set of units."""
-        values = outcomes[self.probe].values
+        values = outcomes[self.role].values
         by_set = values["by_set"]
         for units, row in by_set.items() if isinstance(by_set, Mapping) else ():
             yield from judge_deviations(case, f"in {units}", {"indices": values["indices"], **row})

@@ -1,1 +1,1 @@
-"""Engines turn jobs into outcomes with one model."""
+"""Engines run jobs with one model and return their outcomes."""

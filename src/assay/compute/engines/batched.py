@@ -1,7 +1,7 @@
-"""The engine for models that evaluate many structures in one call: all jobs at hand go forward side by side.
+"""The engine for models that evaluate many structures in one call: all jobs advance together.
 
-In every round the structures that the jobs ask for are pooled and evaluated in batches. A job that is finished, or has
-failed, leaves with its outcome; the others join the next round.
+In every round the structures that the jobs need next are collected and evaluated in batches. A job that has finished or
+failed returns its outcome; the other jobs take part in the next round.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from assay.compute.engines.calculator import AseEngine, ended_by
-from assay.compute.engines.pool import Answer, Batches
-from assay.compute.protocols import Asking, Ending
+from assay.compute.engines.calculator import CalculatorEngine, ending_of
+from assay.compute.engines.pool import Answer, Pool
+from assay.compute.protocols import Ending, Requests
 from assay.jobs import Job
 from assay.outcome import Outcome, Point
 from assay.structure import Structure
@@ -22,52 +22,55 @@ from assay.structure import Structure
 
 @dataclass(eq=False)
 class Task:
-    """A job on its way: what it has asked for, what has been answered, and what it has cost."""
+    """A running job: the structures it needs next, their results so far, and the CPU time used."""
 
     key: str
-    make: Callable[[], Asking[Ending]]
+    make: Callable[[], Requests[Ending]]
     started: float = field(default_factory=time.time)
-    asking: Asking[Ending] | None = None
-    asked: list[Structure] = field(default_factory=list)
+    requests: Requests[Ending] | None = None
+    structures: list[Structure] = field(default_factory=list)
     points: dict[int, Point] = field(default_factory=dict)
     waiting: int = 0
-    short: MemoryError | None = None
+    """Structures of this round without a result."""
+
+    memory_error: MemoryError | None = None
     cpu: float = 0.0
-    together: int = 0
+    in_batches: int = 0
     alone: int = 0
     why_alone: str = ""
 
     def take(self, place: int, answer: Answer, seconds: float) -> None:
-        """Keep the answer to one of the structures asked for."""
+        """Keep the result of one structure of this round."""
         self.waiting -= 1
         self.cpu += seconds
-        self.together, self.alone = self.together + (not answer.alone), self.alone + bool(answer.alone)
-        self.why_alone = self.why_alone or answer.alone
+        self.in_batches += not answer.why_alone
+        self.alone += bool(answer.why_alone)
+        self.why_alone = self.why_alone or answer.why_alone
         if isinstance(answer.point, MemoryError):
-            self.short = answer.point
+            self.memory_error = answer.point
         else:
             self.points[place] = answer.point
 
     def advance(self) -> Outcome | None:
-        """Go on with the points that were asked for; the outcome if that was the end."""
-        if self.short is not None:
-            return self._outcome(ended_by(self.short), self.short)
-        points, started = [self.points[i] for i in range(len(self.asked))], time.process_time()
+        """Continue the job with the results of this round; returns the outcome if the job has ended."""
+        if self.memory_error is not None:
+            return self._outcome(ending_of(self.memory_error), self.memory_error)
+        points, started = [self.points[i] for i in range(len(self.structures))], time.process_time()
         self.points = {}
         try:
-            self.asking = self.asking or self.make()
-            self.asked = self.asking.send(points) if self.asked else next(self.asking)
+            self.requests = self.requests or self.make()
+            self.structures = self.requests.send(points) if self.structures else next(self.requests)
         except StopIteration as end:
             return self._outcome(end.value)
-        except Exception as error:  # ours: it must not take the other jobs with it
-            return self._outcome(ended_by(error), error)
-        self.waiting = len(self.asked)
+        except Exception as error:  # an error of Assay in one job must not end the other jobs
+            return self._outcome(ending_of(error), error)
+        self.waiting = len(self.structures)
         self.cpu += time.process_time() - started
         return None
 
     def _outcome(self, ending: Ending, error: BaseException | None = None) -> Outcome:
-        self.asked, self.points = [], {}
-        batch: dict[str, object] = {"structures": self.together, "alone": self.alone}
+        self.structures, self.points = [], {}
+        batch: dict[str, object] = {"structures": self.in_batches, "alone": self.alone}
         provenance = {
             "engine": "batched",
             "started": self.started,
@@ -80,30 +83,30 @@ class Task:
 
 
 class BatchedEngine:
-    """Runs jobs side by side with the model's batch evaluator."""
+    """Runs jobs together with the model's batch evaluator."""
 
     name = "batched"
 
-    def __init__(self, single: AseEngine) -> None:
-        self.batches = Batches(single)
+    def __init__(self, single: CalculatorEngine) -> None:
+        self.pool = Pool(single)
 
     def run(self, jobs: Sequence[tuple[str, Job]]) -> Iterator[Outcome]:
-        """Outcomes of all jobs, each as soon as it is known."""
-        going = [Task(key, partial(self.batches.single.protocol, key, job)) for key, job in jobs]
-        for task in list(going):
+        """Outcomes of all jobs, each as soon as the job has ended."""
+        running = [Task(key, partial(self.pool.single.protocol, key, job)) for key, job in jobs]
+        for task in list(running):
             if (outcome := task.advance()) is not None:
-                going.remove(task)
+                running.remove(task)
                 yield outcome
-        while going:
-            round_, going = going, []
-            places = [(task, i) for task in round_ for i in range(len(task.asked))]
-            for chosen, answers, seconds in self.batches.answers([task.asked[i] for task, i in places]):
-                for index, answer in zip(chosen, answers, strict=True):
+        while running:
+            this_round, running = running, []
+            places = [(task, i) for task in this_round for i in range(len(task.structures))]
+            for members, answers, seconds in self.pool.answers([task.structures[i] for task, i in places]):
+                for index, answer in zip(members, answers, strict=True):
                     task, place = places[index]
                     task.take(place, answer, seconds)
                     if task.waiting:
                         continue
                     if (outcome := task.advance()) is None:
-                        going.append(task)
+                        running.append(task)
                     else:
                         yield outcome

@@ -1,7 +1,7 @@
-"""Points of many structures in batches, each batch as large as pays, and alone what a batch does not answer.
+"""Evaluates many structures in batches of the best size; structures that fail in a batch are evaluated alone.
 
-A batch that runs out of memory is halved. What it does not answer is asked of the calculator alone, whose word counts,
-and the reason is kept.
+A batch that runs out of memory is split into halves. A structure without a usable result from a batch is evaluated by
+the calculator, whose result counts, and the reason is recorded.
 """
 
 from __future__ import annotations
@@ -13,37 +13,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.compute.engines.batch_size import LADDER, Tempo, held_megabytes, peak_megabytes, rung_below
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.batch_size import LADDER, BatchSize, held_megabytes, peak_megabytes_since_start, rung_below
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.model import BatchEvaluator
 from assay.outcome import Point, no_point
 from assay.structure import Structure
 
 GIVE_UP = 3
-"""So many structures that the calculator answers and the batch does not, and the batch is not used any more."""
+"""Batches are disabled after this number of structures that fail in a batch and succeed with the calculator."""
 
 FEW = LADDER[2]
-"""Structures that, filled up to the size of larger ones, have no more atoms than this together join these."""
+"""Small structures join a batch of larger ones if all of them, padded to the larger size, have at most this many
+atoms."""
 
 SPOT_CHECKS = 3
+"""Structures of the first batch of each size that are compared with the calculator."""
+
 MEMORY_WORDS = ("out of memory", "not enough memory", "can't allocate", "cannot allocate", "resource_exhausted")
 
 
 class Answer(NamedTuple):
-    """The point of a structure (or that memory was short even for it alone), and why it was computed alone, if so."""
+    """The point of a structure, or the error if memory was too small for it alone; and why it was not in a batch."""
 
     point: Point | MemoryError
-    alone: str = ""
+    why_alone: str = ""
 
 
-class Batches:
+class Pool:
     """Evaluates structures with the model's batch evaluator."""
 
-    def __init__(self, single: AseEngine) -> None:
+    def __init__(self, single: CalculatorEngine) -> None:
         self.single = single
-        self.tempos: dict[int, Tempo] = {}
-        self.given_up = ""
+        self.sizes: dict[int, BatchSize] = {}
+        """The batch size for structures of up to 1, 2, 4, 8, … atoms."""
+
+        self.why_disabled = ""
+        """Why batches are not used any more; empty as long as they are used."""
+
         self.disagreements = 0
 
     @property
@@ -52,69 +59,70 @@ class Batches:
         return self.single.batch
 
     def answers(self, structures: Sequence[Structure]) -> Iterator[tuple[list[int], list[Answer], float]]:
-        """Batch by batch: places of its structures in the list, their answers, and the CPU seconds of each."""
+        """For each batch: the indices of its structures, their results, and the CPU seconds per structure."""
         for width, members in _by_size(structures).items():
-            tempo = self.tempos.setdefault(width, Tempo())
+            size = self.sizes.setdefault(width, BatchSize())
             waiting = sum(len(structures[i]) for i in members)
             done = 0
             while done < len(members):
-                rung = 0 if self.given_up else tempo.rung(waiting)
-                chosen = _filling(members[done:], structures, LADDER[rung])
-                atoms = sum(len(structures[i]) for i in chosen)
-                found, seconds = self._timed([structures[i] for i in chosen], atoms, rung, tempo)
-                done, waiting = done + len(chosen), waiting - atoms
-                yield chosen, found, seconds / len(chosen)
+                rung = 0 if self.why_disabled else size.rung(waiting)
+                batch = _first_batch(members[done:], structures, LADDER[rung])
+                atoms = sum(len(structures[i]) for i in batch)
+                answers, seconds = self._timed([structures[i] for i in batch], atoms, rung, size)
+                done, waiting = done + len(batch), waiting - atoms
+                yield batch, answers, seconds / len(batch)
 
     def _timed(
-        self, structures: Sequence[Structure], atoms: int, rung: int, tempo: Tempo
+        self, structures: Sequence[Structure], atoms: int, rung: int, size: BatchSize
     ) -> tuple[list[Answer], float]:
-        """Answers of one batch with the CPU seconds that they took, which its tempo learns from."""
+        """Results of one batch and their CPU seconds, which are also recorded for the choice of the batch size."""
         started = time.process_time()
         if rung == 0:
-            why = self.given_up or "one at a time is quicker"
-            found = [Answer(self._alone(s), why) for s in structures]
+            why = self.why_disabled or "one at a time is faster"
+            answers = [Answer(self._alone(s), why) for s in structures]
         else:
             held = held_megabytes()
-            found = self._together(structures, tempo)
-            tempo.megabytes = max(0.0, peak_megabytes() - held)
+            answers = self._together(structures, size)
+            size.megabytes = max(0.0, peak_megabytes_since_start() - held)
         seconds = time.process_time() - started
-        tempo.note(rung, seconds, atoms)
-        return found, seconds
+        size.record(rung, seconds, atoms)
+        return answers, seconds
 
-    def _together(self, structures: Sequence[Structure], tempo: Tempo) -> list[Answer]:
-        """One batch; in two halves if memory is short or the model refuses it; what is left over alone."""
-        points, reason, short = self._asked(structures)
-        if short:
-            tempo.ceiling = max(0, min(tempo.ceiling, rung_below(sum(len(s) for s in structures))))
-        if points is None and len(structures) > 1 and not self.given_up:
+    def _together(self, structures: Sequence[Structure], size: BatchSize) -> list[Answer]:
+        """Evaluate one batch, in two halves if memory is too small or the model refuses the batch."""
+        points, reason, no_memory = self._evaluated(structures)
+        if no_memory:
+            size.ceiling = max(0, min(size.ceiling, rung_below(sum(len(s) for s in structures))))
+        if points is None and len(structures) > 1 and not self.why_disabled:
             middle = len(structures) // 2
-            return self._together(structures[:middle], tempo) + self._together(structures[middle:], tempo)
-        known = points if points is not None else [None] * len(structures)
-        found = [
-            Answer(p) if p is not None else self._asked_again(s, reason) for p, s in zip(known, structures, strict=True)
+            return self._together(structures[:middle], size) + self._together(structures[middle:], size)
+        usable = points if points is not None else [None] * len(structures)
+        answers = [
+            Answer(p) if p is not None else self._repeated_alone(s, reason)
+            for p, s in zip(usable, structures, strict=True)
         ]
-        return self._compared(structures, found, tempo)
+        return self._compared(structures, answers, size)
 
-    def _asked(self, structures: Sequence[Structure]) -> tuple[list[Point | None] | None, str, bool]:
-        """What the evaluator says (None for what is unusable), or why it says nothing, and whether memory was short."""
+    def _evaluated(self, structures: Sequence[Structure]) -> tuple[list[Point | None] | None, str, bool]:
+        """Points from the batch evaluator (None if not usable), the reason if not, and whether memory was too small."""
         try:
-            answers = list(self.evaluator.evaluate(structures))
+            results = list(self.evaluator.evaluate(structures))
         except (Exception, SystemExit) as error:
             text = f"{type(error).__name__}: {error}".strip()
-            short = isinstance(error, MemoryError) or any(word in text.lower() for word in MEMORY_WORDS)
-            return None, f"in a batch: {text.splitlines()[0]}", short
-        if len(answers) != len(structures):
-            return None, f"a batch of {len(structures)} gave {len(answers)} answers", False
-        usable = [_point(energy, forces, s) for (energy, forces), s in zip(answers, structures, strict=True)]
-        return usable, "the batch gave no finite numbers of the right shape", False
+            no_memory = isinstance(error, MemoryError) or any(word in text.lower() for word in MEMORY_WORDS)
+            return None, f"in a batch: {text.splitlines()[0]}", no_memory
+        if len(results) != len(structures):
+            return None, f"a batch of {len(structures)} structures gave {len(results)} results", False
+        points = [_point(energy, forces, s) for (energy, forces), s in zip(results, structures, strict=True)]
+        return points, "the batch gave NaN, infinite numbers or arrays of the wrong shape", False
 
-    def _asked_again(self, structure: Structure, reason: str) -> Answer:
-        """What the calculator says where the batch said nothing usable."""
+    def _repeated_alone(self, structure: Structure, reason: str) -> Answer:
+        """The result of the calculator for a structure without a usable result from the batch."""
         point = self._alone(structure)
         if isinstance(point, Point) and point.ok:
             self.disagreements += 1
-            if self.disagreements >= GIVE_UP and not self.given_up:
-                self.given_up = f"batches were given up: {reason}"
+            if self.disagreements >= GIVE_UP and not self.why_disabled:
+                self.why_disabled = f"batches were disabled: {reason}"
         return Answer(point, reason)
 
     def _alone(self, structure: Structure) -> Point | MemoryError:
@@ -125,28 +133,31 @@ class Batches:
         except MemoryError as error:
             return error
 
-    def _compared(self, structures: Sequence[Structure], found: list[Answer], tempo: Tempo) -> list[Answer]:
-        """The first batch of a size is compared with the calculator, whose pace for this size is thereby known too."""
-        if 0 in tempo.seconds or self.given_up:
-            return found
-        tempo.seconds[0] = np.inf
+    def _compared(self, structures: Sequence[Structure], answers: list[Answer], size: BatchSize) -> list[Answer]:
+        """Compare the first batch of a size with the calculator, which also gives the calculator's time per atom."""
+        if 0 in size.seconds or self.why_disabled:
+            return answers
+        size.seconds[0] = np.inf
         for i in dict.fromkeys(np.linspace(0, len(structures) - 1, SPOT_CHECKS).astype(int).tolist()):
             started = time.process_time()
-            alone, together = self._alone(structures[i]), found[i].point
-            tempo.note(0, time.process_time() - started, len(structures[i]))
+            alone, together = self._alone(structures[i]), answers[i].point
+            size.record(0, time.process_time() - started, len(structures[i]))
             if isinstance(alone, Point) and isinstance(together, Point) and not _agree(alone, together):
                 difference = abs(alone.energy - together.energy)
-                self.given_up = f"batches were given up: a structure differs by {difference:.2g} eV from itself alone"
-        if not self.given_up:
-            return found
-        return [Answer(self._alone(s), self.given_up) for s in structures]  # nothing of this batch can be trusted
+                self.why_disabled = (
+                    f"batches were disabled: the energies of a structure in a batch and alone differ by "
+                    f"{difference:.2g} eV"
+                )
+        if not self.why_disabled:
+            return answers
+        return [Answer(self._alone(s), self.why_disabled) for s in structures]  # no result of this batch is reliable
 
 
 def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
-    """Places of structures that may share a batch, the smallest first: up to 1, 2, 4, 8, 16 and so on atoms.
+    """Indices of structures that may share a batch: up to 1, 2, 4, 8, 16, … atoms, the smallest first.
 
-    Some models fill structures up to the largest of the batch, so that very different ones go apart, unless they are so
-    few that a batch of their own would cost more.
+    Some models pad structures to the largest one of the batch, so structures of very different size are separated,
+    unless there are so few small ones that a batch of their own would cost more.
     """
     groups: dict[int, list[int]] = {}
     for index in sorted(range(len(structures)), key=lambda i: len(structures[i])):
@@ -157,19 +168,19 @@ def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
     return groups
 
 
-def _filling(members: Sequence[int], structures: Sequence[Structure], atoms: int) -> list[int]:
-    """The first of the members that make up no more than so many atoms together; one at least."""
-    chosen, total = [members[0]], len(structures[members[0]])
+def _first_batch(members: Sequence[int], structures: Sequence[Structure], atoms: int) -> list[int]:
+    """The first members that together have at most this number of atoms; at least one."""
+    batch, total = [members[0]], len(structures[members[0]])
     for index in members[1:]:
         total += len(structures[index])
         if total > atoms:
             break
-        chosen.append(index)
-    return chosen
+        batch.append(index)
+    return batch
 
 
 def _point(energy: float, forces: np.ndarray, structure: Structure) -> Point | None:
-    """An answer as a point, if it is made of finite numbers of the right shape."""
+    """A result as a point; None if it has NaN, infinite numbers or the wrong shape."""
     try:
         array, value = np.array(forces, dtype=float), float(energy)
     except (TypeError, ValueError):
@@ -180,7 +191,7 @@ def _point(energy: float, forces: np.ndarray, structure: Structure) -> Point | N
 
 
 def _agree(one: Point, other: Point) -> bool:
-    """True when two answers are the same up to the rounding of single precision, in which most networks work."""
+    """True if two results are equal within the rounding of single precision, which most networks use."""
     if not (one.ok and other.ok):
         return one.ok == other.ok
     energy = 1e-4 * len(one.forces) + 4e-6 * abs(one.energy)

@@ -1,4 +1,4 @@
-"""The precision and the device that a calculator really uses, read from the calculator, not from what was asked for."""
+"""The precision and the device that a calculator really uses, read from the calculator itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 
-def as_used(calculator: object) -> dict[str, str]:
-    """Precision and device: as the adapter found them, from the parameters of a torch network, or from the forces."""
+def precision_and_device(calculator: object) -> dict[str, str]:
+    """Precision and device of a calculator.
+
+    They are read from the attribute `as_used` that an adapter may set, else from the parameters of a torch network,
+    else from the forces.
+    """
     stated = getattr(calculator, "as_used", None)
     if isinstance(stated, Mapping):
         return {str(key): str(value) for key, value in stated.items()}
@@ -22,7 +26,7 @@ def as_used(calculator: object) -> dict[str, str]:
 
 
 def _networks(holder: object, depth: int = 2) -> Iterator[object]:
-    """The first floating-point parameter of each torch module that an object holds, itself or in a list."""
+    """The first floating-point parameter of each torch module that is an attribute of the object or in a list of it."""
     for value in list(getattr(holder, "__dict__", {}).values()):
         for item in value if isinstance(value, list | tuple) else [value]:
             yield from _parameters(item)

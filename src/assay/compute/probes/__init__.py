@@ -1,1 +1,1 @@
-"""Probes: questions that need the running model. Each module has `run(engine, probe)` and returns plain values."""
+"""Probes: tests that need the running model. Each module has a function `run(engine, probe)` and returns plain data."""

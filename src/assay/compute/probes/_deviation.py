@@ -1,4 +1,4 @@
-"""How far several trials of the same structures lie from the first answer."""
+"""Deviations of repeated evaluations from the first result."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def deviation(reference: Sequence[Point], trial: Sequence[Point]) -> tuple[Float
 
 
 def worst_deviation(reference: Sequence[Point], trials: Sequence[Sequence[Point]]) -> dict[str, object]:
-    """The largest deviation of each structure over all trials, with what is needed to judge it."""
-    found = [deviation(reference, trial) for trial in trials]
+    """The largest deviation of each structure over all trials, and the sizes of its energy (eV) and forces (eV/Å)."""
+    deviations = [deviation(reference, trial) for trial in trials]
     return {
         "natoms": np.array([len(p.forces) for p in reference]),
         "scale": np.array([abs(p.energy) for p in reference]),
         "max_force": np.array([np.abs(p.forces).max() for p in reference]),
-        "energy": np.max([e for e, _ in found], axis=0),
-        "forces": np.max([f for _, f in found], axis=0),
+        "energy": np.max([e for e, _ in deviations], axis=0),
+        "forces": np.max([f for _, f in deviations], axis=0),
     }

@@ -1,7 +1,7 @@
-"""Is anything stale left after the model refuses a structure?
+"""Does a refused structure leave old results in the calculator?
 
-A calculator that keeps its last results when it fails can hand them out as the answer to a structure that it never
-computed, or spoil the next one.
+A calculator that keeps its last results when it fails can return them for a structure that it never computed, or return
+wrong results for the next structure.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.structure import Structure
 
-Ask = Callable[[Structure], Point]
+Evaluate = Callable[[Structure], Point]
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """The first structures are good, the last `bad` ones were refused before; good ones must not change in between."""
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
+    """Evaluate good structures before and after bad ones. The last `bad` structures are the ones that are refused."""
     split = len(probe.structures) - int(probe.settings["bad"])
     good, bad = probe.structures[:split], probe.structures[split:]
     direct = _trial(engine.evaluate, good, bad)
@@ -37,20 +37,20 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     }
 
 
-def _trial(ask: Ask, good: Sequence[Structure], bad: Sequence[Structure]) -> dict[str, Any]:
-    before = [ask(s) for s in good]
+def _trial(evaluate: Evaluate, good: Sequence[Structure], bad: Sequence[Structure]) -> dict[str, Any]:
+    before = [evaluate(s) for s in good]
     refused, answered, energy, forces = 0, [], 0.0, 0.0
     for i, broken in enumerate(bad):
         for j, structure in enumerate(good):
-            ask(structure)
-            for _ in range(2):  # the second time, a careless cache no longer remembers that it failed
+            evaluate(structure)
+            for _ in range(2):  # at the second call, a wrong cache may return the results of another structure
                 try:
-                    point = ask(broken)
-                    same = any(point.energy == known.energy for known in before)
+                    point = evaluate(broken)
+                    same = any(point.energy == earlier.energy for earlier in before)
                     answered.append({"bad": i, "stale": bool(same)})
                 except ModelFailure:
                     refused += 1
-            after = ask(structure)
+            after = evaluate(structure)
             energy = max(energy, abs(after.energy - before[j].energy))
             forces = max(forces, float(np.abs(after.forces - before[j].forces).max()))
     return {
@@ -63,14 +63,14 @@ def _trial(ask: Ask, good: Sequence[Structure], bad: Sequence[Structure]) -> dic
     }
 
 
-def _public(engine: AseEngine) -> Ask:
-    """ASE's own methods on one `Atoms` object per structure, which is what makes a cache look for changes."""
-    known: dict[int, Any] = {}
+def _public(engine: CalculatorEngine) -> Evaluate:
+    """Evaluation by ASE's own methods, with one `Atoms` object per structure, so that ASE's cache is used."""
+    atoms_of: dict[int, Any] = {}
 
-    def ask(structure: Structure) -> Point:
-        atoms = known.setdefault(id(structure), structure.to_atoms())
+    def evaluate(structure: Structure) -> Point:
+        atoms = atoms_of.setdefault(id(structure), structure.to_atoms())
         try:
-            atoms.calc = engine.calculator  # some calculators look at the atoms, and refuse, already here
+            atoms.calc = engine.calculator  # some calculators check the atoms, and may refuse them, already here
             energy = float(atoms.get_potential_energy())
             forces = np.array(atoms.get_forces(), dtype=float)
         except Exception as error:
@@ -79,4 +79,4 @@ def _public(engine: AseEngine) -> Ask:
             raise ModelFailure("returned forces that do not belong to this structure", Cause.MALFORMED)
         return Point(energy, forces)
 
-    return ask
+    return evaluate

@@ -1,30 +1,32 @@
-"""First contact: can the calculator be built, what does it offer, and does it answer at all before the deadline?"""
+"""First contact: can the calculator be built, what does it support, and does it evaluate a structure in time?"""
 
 from __future__ import annotations
 
 import time
 
-from assay.compute.engines.calculator import AseEngine, has_stress
+from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.engines.evaluation import has_stress
 from assay.errors import AssayError, ModelFailure, ModelNotBuilt
 from assay.jobs import Probe
 from assay.model import Model
 from assay.structure import Structure
 
 COPIES = 64
+"""Structures in the batch that is timed."""
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Builds the calculator and tries structures until one is answered; that none is answered is no error here."""
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
+    """Build the calculator and try structures until one succeeds; it is no error here if the model refuses all."""
     require_calculator(engine.model)
     reasons: list[str] = []
     seconds = batched = None
     for structure in probe.structures:
         try:
             engine.evaluate(structure)
-            started = time.monotonic()  # the first evaluation may compile, the second shows the pace
+            started = time.monotonic()  # the first evaluation may compile, so the second one is timed
             engine.evaluate(structure)
             seconds = time.monotonic() - started
-            batched = _batched_pace(engine, structure)
+            batched = _seconds_in_batch(engine, structure)
             break
         except ModelFailure as failure:
             reasons.append(str(failure))
@@ -41,7 +43,7 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
 
 
 def require_calculator(model: Model) -> None:
-    """Build the calculator once; `ModelNotBuilt`, in one sentence, if the factory of the model does not work."""
+    """Build the calculator once; `ModelNotBuilt` with a one-sentence message if the factory of the model fails."""
     try:
         calculator = model.build()
     except AssayError as error:
@@ -52,8 +54,8 @@ def require_calculator(model: Model) -> None:
         raise ModelNotBuilt(f"model '{model.name}' gives a {type(calculator).__name__}, not an ASE calculator")
 
 
-def _batched_pace(engine: AseEngine, structure: Structure) -> float | None:
-    """Seconds for one of many such structures in a batch; None for models without batches or whose batch fails."""
+def _seconds_in_batch(engine: CalculatorEngine, structure: Structure) -> float | None:
+    """Seconds per structure in a batch of copies; None if the model does not support batches or the batch fails."""
     if engine.model.build_batch is None:
         return None
     batch = [structure] * COPIES
@@ -61,7 +63,7 @@ def _batched_pace(engine: AseEngine, structure: Structure) -> float | None:
         engine.batch.evaluate(batch)
         started = time.monotonic()
         engine.batch.evaluate(batch)
-    except Exception:  # the check 'batch_consistent' and every job that wants a batch will say what is wrong
+    except Exception:  # the check 'batch_consistent' and every job with a batch report the reason
         return None
     return (time.monotonic() - started) / COPIES
 

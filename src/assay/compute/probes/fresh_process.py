@@ -1,4 +1,4 @@
-"""Does a new process give the same numbers? Nothing of the old one is left there, not even its hash seed."""
+"""Does a new process give the same numbers? It shares nothing with the old one, not even the hash seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from assay.compute.engines.calculator import AseEngine, Unsupported
+from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.probes._deviation import worst_deviation
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe, SinglePoints
@@ -18,24 +18,26 @@ from assay.outcome import OK, Outcome
 from assay.store import codec
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Largest deviation of energy (eV) and forces (eV/Å) between this process and a new one, for each structure."""
     if engine.model.reference is None:
-        raise Unsupported("this calculator cannot be pickled, so no new process can load it")
-    indices, structures, here = engine.answered(probe.structures)
-    there = _elsewhere(engine, SinglePoints(tuple(structures), alone=True))
-    if there.status != OK:
-        raise ModelFailure(f"what is answered in one process is not in another: {there.reason}", Cause(there.cause))
-    return {"indices": indices, **worst_deviation(here, [there.points()])}
+        raise Unsupported("this calculator cannot be pickled, so a new process cannot load it")
+    indices, structures, points = engine.evaluate_accepted(probe.structures)
+    outcome = _in_new_process(engine, SinglePoints(tuple(structures), alone=True))
+    if outcome.status != OK:
+        raise ModelFailure(
+            f"a new process fails for structures that work in the first process: {outcome.reason}", Cause(outcome.cause)
+        )
+    return {"indices": indices, **worst_deviation(points, [outcome.points()])}
 
 
-def _elsewhere(engine: AseEngine, job: SinglePoints) -> Outcome:
+def _in_new_process(engine: CalculatorEngine, job: SinglePoints) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
-        question, answer = Path(folder) / "question", Path(folder) / "answer"
-        question.write_bytes(pickle.dumps((engine.model.reference, job, list(sys.path))))
+        request, answer = Path(folder) / "request", Path(folder) / "answer"
+        request.write_bytes(pickle.dumps((engine.model.reference, job, list(sys.path))))
         seed = str(1 + int(os.environ.get("PYTHONHASHSEED", "0").replace("random", "0")))
         process = subprocess.run(
-            [sys.executable, "-m", "assay.compute.probes.fresh_process", str(question), str(answer)],
+            [sys.executable, "-m", "assay.compute.probes.fresh_process", str(request), str(answer)],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
@@ -46,11 +48,11 @@ def _elsewhere(engine: AseEngine, job: SinglePoints) -> Outcome:
         return Outcome(**codec.loads(answer.read_text()))
 
 
-def main(question: str, answer: str) -> None:
-    """Answer the question that the parent process wrote for us."""
-    reference, job, path = pickle.loads(Path(question).read_bytes())
+def main(request: str, answer: str) -> None:
+    """Run the job that the parent process wrote to the file `request`, and write its outcome to `answer`."""
+    reference, job, path = pickle.loads(Path(request).read_bytes())
     sys.path[:] = path
-    outcome = AseEngine(load_model(reference)).run("there", job)
+    outcome = CalculatorEngine(load_model(reference)).run("there", job)
     Path(answer).write_text(codec.dumps(outcome.as_dict()))
 
 

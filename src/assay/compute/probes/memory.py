@@ -1,7 +1,7 @@
 """Does memory grow with the number of evaluations?
 
-Two measures are taken: what Python itself holds (exact, to the byte) and what the process holds (which also sees leaks
-in compiled code, with the granularity of the allocator).
+Two quantities are measured: the memory of Python objects (exact) and the memory of the process (which includes leaks in
+compiled code, but only as precisely as the allocator allows).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tracemalloc
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.structure import Floats, Structure
@@ -20,17 +20,17 @@ from assay.structure import Floats, Structure
 BLOCKS = 12
 PYTHON_BLOCKS = 4
 FEWEST = 15
-"""Evaluations in a block at least: in fewer, the last caches to fill look like a leak."""
+"""The fewest evaluations in a block: in fewer, a cache that is being filled looks like a leak."""
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Bytes kept for each evaluation, once the model has warmed up."""
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
+    """Growth of the memory in bytes per evaluation, after a warm-up."""
     budget = float(probe.settings["seconds"])
-    wanted = int(probe.settings["evaluations"])
+    most = int(probe.settings["evaluations"])
     started = time.monotonic()
     _evaluate(engine, probe.structures, 20, 0)
-    pace = (time.monotonic() - started) / 20
-    block = max(FEWEST, min(wanted // BLOCKS, int(0.6 * budget / max(pace, 1e-6) / BLOCKS)))
+    seconds = (time.monotonic() - started) / 20
+    block = max(FEWEST, min(most // BLOCKS, int(0.6 * budget / max(seconds, 1e-6) / BLOCKS)))
     _evaluate(engine, probe.structures, 2 * block, 1)
     resident = _resident_growth(engine, probe.structures, block)
     python = _python_growth(engine, probe.structures, max(2 * FEWEST, block))
@@ -42,8 +42,8 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     }
 
 
-def _evaluate(engine: AseEngine, structures: tuple[Structure, ...], count: int, seed: int) -> None:
-    """Evaluations of structures that keep changing in shape and size."""
+def _evaluate(engine: CalculatorEngine, structures: tuple[Structure, ...], count: int, seed: int) -> None:
+    """Evaluate structures in turn, each time with other positions."""
     rng = np.random.default_rng(seed)
     refused = 0
     for i in range(count):
@@ -54,10 +54,10 @@ def _evaluate(engine: AseEngine, structures: tuple[Structure, ...], count: int, 
         except ModelFailure:
             refused += 1
     if refused == count:
-        raise ModelFailure(f"none of {count} evaluations was answered")
+        raise ModelFailure(f"the model refused all {count} evaluations")
 
 
-def _resident_growth(engine: AseEngine, structures: tuple[Structure, ...], block: int) -> float:
+def _resident_growth(engine: CalculatorEngine, structures: tuple[Structure, ...], block: int) -> float:
     import psutil
 
     process, sizes = psutil.Process(), []
@@ -69,12 +69,12 @@ def _resident_growth(engine: AseEngine, structures: tuple[Structure, ...], block
 
 
 def steady_growth(sizes: Floats) -> float:
-    """Mean growth per block once warmed up, without the largest step: one cache that fills is no leak."""
+    """Mean growth per block after the warm-up, without the largest step, because one full cache is not a leak."""
     steps = np.diff(sizes[len(sizes) // 3 :])
     return max(0.0, float((steps.sum() - steps.max()) / (len(steps) - 1)))
 
 
-def _python_growth(engine: AseEngine, structures: tuple[Structure, ...], block: int) -> float:
+def _python_growth(engine: CalculatorEngine, structures: tuple[Structure, ...], block: int) -> float:
     tracemalloc.start()
     try:
         _evaluate(engine, structures, block, 101)
@@ -86,5 +86,5 @@ def _python_growth(engine: AseEngine, structures: tuple[Structure, ...], block: 
             sizes.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    # The least of all blocks: a leak grows in each, a cache that fills does not.
+    # The smallest growth of all blocks counts: a leak grows in every block, a cache does not.
     return max(0.0, float(min(np.diff(sizes)))) / block

@@ -1,7 +1,8 @@
-"""Along a straight path of one atom: where do energy or forces jump?
+"""Where do energy or forces jump when one atom moves along a straight path?
 
-The path is first walked in coarse steps. Each interval is judged by how far its midpoint lies from what a smooth curve
-would give; the worst interval is halved again and again. A smooth surface becomes smooth at some width, a jump stays.
+The path is first evaluated in coarse steps. For each interval, the midpoint is compared with a smooth curve through the
+ends; the interval with the largest difference is halved repeatedly. The difference decreases with the width of the
+interval for a smooth surface, but not at a jump.
 """
 
 from __future__ import annotations
@@ -12,42 +13,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.structure import Floats, Structure
 
 NARROWEST = 1e-6
-"""Width (Å) at which an interval that is still not smooth is called a jump."""
+"""An interval of this width (Å) that is not smooth is a jump."""
 
 APART = 1e-3
-"""Jumps closer together (Å) than this count as one."""
+"""Jumps closer to each other than this (Å) count as one."""
 
 ENOUGH = 5
-"""So many jumps settle the matter."""
+"""The search ends after this number of jumps."""
 
 RESERVE = 200
-"""Evaluations that are always left for following rough intervals down, about five times what one jump takes."""
+"""Evaluations that are always available for halving intervals, about five times the number for one jump."""
 
 REFUSAL_COST = 60
-"""A refusal counts as so many evaluations: models that iterate until they give up take long to refuse."""
+"""A refusal counts as this number of evaluations, because a model that does not converge takes long to refuse."""
 
 INNER_REFUSALS, OUTER_REFUSALS = 12, 3
-"""How often in a row a model may refuse before the walk ends: close atoms are often refused, far ones should not be."""
+"""The path ends after this number of refusals in a row: before the first accepted point, because models often refuse
+atoms that are too close, and after it."""
 
 RELATIVE = 1e-3
-"""A change of the force smaller than this fraction of the force itself is not looked into, so steep walls are cheap."""
+"""A deviation of the force below this fraction of the force is ignored, which saves evaluations on steep walls."""
 
 ENERGY_ULPS, FORCE_ULPS = 4.0, 64.0
-"""Rounding of energies, and of forces, which are sums of larger parts, in units of the precision of the model."""
+"""Rounding of energies and of forces (which are sums of larger terms), in units of the precision of the model."""
 
 RELATIVE_ENERGY = 3e-5
-"""The same for a change of the energy, relative to the work that the force does over the width."""
+"""A deviation of the energy below this fraction of the work of the force over the interval is ignored."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Energy (eV), force along the path and all forces (eV/Å) at one place (Å) of the path."""
+    """Energy (eV), force along the path and all forces (eV/Å) at one position (Å) on the path."""
 
     at: float
     energy: float
@@ -55,17 +57,19 @@ class Place:
     forces: Floats
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Curve and jumps along the path of one atom of the structure in direction (x, y, z), from `start` to `end`."""
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
+    """Energy curve and jumps along the path of one atom in direction (x, y, z), from `start` to `end` (Å)."""
     names = ("atom", "x", "y", "z", "start", "end", "step", "budget", "epsilon")
     settings = {name: probe.settings[name] for name in names}
-    walk = _Walk(engine, probe.structures[0], {k: float(v) for k, v in settings.items()})
+    path = _Path(engine, probe.structures[0], {k: float(v) for k, v in settings.items()})
     limits = float(probe.settings["energy_limit"]), float(probe.settings["force_limit"])
-    return walk.report(*limits)
+    return path.report(*limits)
 
 
-class _Walk:
-    def __init__(self, engine: AseEngine, structure: Structure, settings: dict[str, float]) -> None:
+class _Path:
+    """The path of one atom, and the number of evaluations that are left for it."""
+
+    def __init__(self, engine: CalculatorEngine, structure: Structure, settings: dict[str, float]) -> None:
         self.engine, self.structure = engine, structure
         self.atom = int(settings["atom"])
         self.direction = np.array([settings["x"], settings["y"], settings["z"]])
@@ -75,6 +79,7 @@ class _Walk:
         self.refused: list[str] = []
 
     def place(self, at: float) -> Place | None:
+        """The model at one position (Å) on the path; None if it refuses that position."""
         positions = self.structure.positions.copy()
         positions[self.atom] += at * self.direction
         self.budget -= 1
@@ -87,11 +92,13 @@ class _Walk:
         return Place(at, point.energy, float(point.forces[self.atom] @ self.direction), point.forces)
 
     def report(self, energy_limit: float, force_limit: float) -> dict[str, object]:
+        """Curve, jumps and refusals; the limits of smoothness are relative to the depth of the well."""
         coarse = self._coarse()
         if len(coarse) < 3:
-            raise ModelFailure(f"the path could not be walked: {self.refused[0] if self.refused else 'too short'}")
+            reason = self.refused[0] if self.refused else "it is too short"
+            raise ModelFailure(f"the path has fewer than three points: {reason}")
         well = _well_depth(coarse)
-        jumps, roughness, unseen = self._narrow(coarse, energy_limit * well, force_limit * well)
+        jumps, roughness, unchecked = self._narrow(coarse, energy_limit * well, force_limit * well)
         return {
             "at": np.array([p.at for p in coarse]),
             "energy": np.array([p.energy for p in coarse]),
@@ -99,66 +106,65 @@ class _Walk:
             "well": well,
             "jumps": jumps,
             "roughness": roughness,
-            "unseen": unseen,
+            "unseen": unchecked,
             "evaluated": len(coarse),
             "refused": len(self.refused),
             "reason": self.refused[0] if self.refused else "",
         }
 
     def _coarse(self) -> list[Place]:
-        """From the inner end outwards; the walk ends where the model has refused several places in a row."""
+        """Points from the inner end outwards; the path ends if the model refuses several points in a row."""
         steps = max(2, round((self.end - self.start) / self.step))
-        found: list[Place] = []
+        places: list[Place] = []
         in_a_row = 0
         for at in np.linspace(self.start, self.end, steps + 1):
             place = self.place(float(at))
             in_a_row = 0 if place is not None else in_a_row + 1
             if place is not None:
-                found.append(place)
-            elif in_a_row >= (OUTER_REFUSALS if found else INNER_REFUSALS):
+                places.append(place)
+            elif in_a_row >= (OUTER_REFUSALS if places else INNER_REFUSALS):
                 break
-        return found
+        return places
 
     def _narrow(self, coarse: list[Place], energy_limit: float, force_limit: float) -> tuple[list[dict], float, float]:
-        """Halve the worst intervals until all are smooth, or so narrow that what is left is a jump.
+        """Halve the roughest intervals until all are smooth or so narrow that they are jumps.
 
-        Returns the jumps, the roughness (in units of the limits) that was left when the evaluations were used up, and
-        the width (Å) of the widest interval whose middle the model refused.
+        Returns the jumps, the largest remaining roughness (in units of the limits) if the evaluations did not suffice,
+        and the width (Å) of the widest interval whose midpoint the model refused.
         """
         queue: list[tuple[float, int, Place, Place, Place]] = []
-        ticket = itertools.count()  # breaks ties, since places cannot be ordered
+        ticket = itertools.count()  # decides between equal entries, because places cannot be ordered
 
         def push(a: Place, b: Place) -> bool:
             middle = self.place(0.5 * (a.at + b.at))
             if middle is not None:
                 limits = _with_rounding(a, b, energy_limit, force_limit, self.epsilon)
-                worth = _roughness(a, middle, b, *limits, relative)
-                heapq.heappush(queue, (-worth, next(ticket), a, middle, b))
+                heapq.heappush(queue, (-_roughness(a, middle, b, *limits, relative), next(ticket), a, middle, b))
             return middle is not None
 
-        relative = RELATIVE_ENERGY if _forces_do_the_work(coarse) else RELATIVE
+        relative = RELATIVE_ENERGY if _forces_match_energy(coarse) else RELATIVE
         jumps: list[dict] = []
-        unseen, roughness = 0.0, 0.0
+        unchecked, roughness = 0.0, 0.0
         for a, b in itertools.pairwise(coarse):
             if not push(a, b):
-                unseen = max(unseen, b.at - a.at)
-        self.budget = max(self.budget, RESERVE)  # refusals may have used it up, but rough places are always followed
+                unchecked = max(unchecked, b.at - a.at)
+        self.budget = max(self.budget, RESERVE)  # refusals may have used it, but rough intervals are always halved
         while queue and -queue[0][0] > 1.0 and len(jumps) < ENOUGH:
-            worth, _, a, middle, b = heapq.heappop(queue)
+            negative_roughness, _, a, middle, b = heapq.heappop(queue)
             width = b.at - a.at
             if width < APART and any(a.at - APART < jump["at"] < b.at + APART for jump in jumps):
                 continue
             if width <= NARROWEST:
                 jumps.append(max(_jump(a, middle), _jump(middle, b), key=lambda jump: jump["energy"] + jump["force"]))
             elif self.budget <= 0:
-                roughness = max(roughness, -worth)
+                roughness = max(roughness, -negative_roughness)
             elif not all([push(a, middle), push(middle, b)]):
-                unseen = max(unseen, width)
-        return jumps, roughness, unseen
+                unchecked = max(unchecked, width)
+        return jumps, roughness, unchecked
 
 
 def _well_depth(places: list[Place]) -> float:
-    """How deep the curve dips below its far end, at most 1 eV; for a repulsive curve, its size at the middle."""
+    """Depth of the well below the far end, at most 1 eV; for a repulsive curve, the height at a third of the path."""
     far = places[-1].energy
     depth = max(far - min(p.energy for p in places), 0.0)
     if depth <= 0.0:
@@ -166,8 +172,8 @@ def _well_depth(places: list[Place]) -> float:
     return float(np.clip(depth, 1e-6, 1.0))
 
 
-def _forces_do_the_work(places: list[Place]) -> bool:
-    """True when the energy changes along the path as the forces say; only then do they help to find jumps in it."""
+def _forces_match_energy(places: list[Place]) -> bool:
+    """True if the energy changes along the path as the forces predict; only then do forces help to find its jumps."""
     energy, along, at = (np.array([getattr(p, name) for p in places]) for name in ("energy", "along", "at"))
     changes, work = np.diff(energy), 0.5 * (along[1:] + along[:-1]) * np.diff(at)
     moving = np.abs(changes) > 1e-6
@@ -175,24 +181,25 @@ def _forces_do_the_work(places: list[Place]) -> bool:
 
 
 def _with_rounding(a: Place, b: Place, energy: float, force: float, epsilon: float) -> tuple[float, float]:
-    """Limits of energy (eV) and force (eV/Å) plus what rounding does: what is lost in it is not worth following."""
+    """Limits of energy (eV) and force (eV/Å) plus rounding errors: a deviation below them is ignored."""
     size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
     return energy + ENERGY_ULPS * epsilon * abs(a.energy), force + FORCE_ULPS * epsilon * (1.0 + float(size))
 
 
 def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_limit: float, relative: float) -> float:
-    """How far the midpoint lies from a smooth curve through the ends, in units of the limits."""
+    """Deviation of the midpoint from a smooth curve through the ends, in units of the limits."""
     width = b.at - a.at
     expected = 0.5 * (a.energy + b.energy) + width / 8.0 * (b.along - a.along)
     size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
-    work = max(size * width, abs(b.energy - a.energy))  # energies count too, lest a model without forces look rough
+    # The energy difference is included, because otherwise a model without forces would look rough.
+    work = max(size * width, abs(b.energy - a.energy))
     energy = abs(middle.energy - expected) / (energy_limit + relative * work)
     forces = np.abs(middle.forces - 0.5 * (a.forces + b.forces)).max() / (force_limit + RELATIVE * size)
     return float(max(energy, forces))
 
 
 def _jump(a: Place, b: Place) -> dict[str, float]:
-    """Size of the jump of energy (eV) and force (eV/Å), with what a smooth curve does over this width taken off."""
+    """Size of the jump of energy (eV) and force (eV/Å); the change of a smooth curve is subtracted from the energy."""
     smooth = 0.5 * (b.at - a.at) * (abs(a.along) + abs(b.along))
     return {
         "at": 0.5 * (a.at + b.at),

@@ -1,8 +1,8 @@
-"""How much time and memory a step takes, for structures of growing size.
+"""Time and memory of an evaluation, for structures of increasing size.
 
-The smallest of several CPU times counts, because other work on the machine only ever adds; times on the wall clock are
-kept beside them. Memory is the peak of the process above what it held before the first size, because freed memory is
-used again by the next. Each call sees other positions, so that nothing is answered from memory.
+The smallest of several CPU times counts, because other work on the machine only adds time; wall-clock times are stored
+beside them. Memory is the peak of the process minus its memory before the first size, because freed memory is used
+again by the next size. The positions differ between calls, so that a cache cannot return old results.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.structure import Structure
 
 STEEPEST = 3.0
-"""The next size is expected to cost no more than by this power of its growth, before it has been tried."""
+"""The largest exponent of the cost that is assumed for the next size."""
 
 
 @dataclass
-class Ladder:
-    """What was measured, one entry for each size that was answered."""
+class Measurements:
+    """Measured values, one entry for each size that the model evaluated."""
 
     atoms: list[int] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -36,38 +36,38 @@ class Ladder:
     megabytes: list[float] = field(default_factory=list)
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Seconds and megabytes for each size, up to where time or memory ends, with the machine they were measured on."""
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
+    """Seconds and megabytes for each size, up to the limit of time or memory, and a description of the machine."""
     budget, repeats = float(probe.settings["seconds"]), int(probe.settings["repeats"])
-    started, ladder, end = time.monotonic(), Ladder(), "all sizes were tried"
+    started, measured, end = time.monotonic(), Measurements(), "all sizes were tried"
     _one_thread()
-    _forget_peak()
-    held = peak_megabytes()
+    _reset_peak()
+    held = peak_megabytes_since_reset()
     for structure in probe.structures:
         left = budget - (time.monotonic() - started)
-        if ladder.atoms and _expected(ladder, len(structure)) * (repeats + 1) > left:
-            end = f"the next size, {len(structure)} atoms, would take longer than {budget:.0f} s in all"
+        if measured.atoms and _expected_seconds(measured, len(structure)) * (repeats + 1) > left:
+            end = f"with the next size, {len(structure)} atoms, the probe would take longer than {budget:.0f} s"
             break
         try:
-            _measure(engine, structure, repeats, ladder)
-            ladder.megabytes.append(max(peak_megabytes() - held, 0.0) + _device_megabytes())
+            _measure(engine, structure, repeats, measured)
+            measured.megabytes.append(max(peak_megabytes_since_reset() - held, 0.0) + _device_megabytes())
         except (ModelFailure, MemoryError) as error:
             end = f"{len(structure)} atoms: {error or 'out of memory'}"
-            if not ladder.atoms:
+            if not measured.atoms:
                 raise
             break
     return {
-        "natoms": np.array(ladder.atoms),
-        "cpu_seconds": np.array(ladder.cpu),
-        "wall_seconds": np.array(ladder.wall),
-        "peak_megabytes": np.array(ladder.megabytes),
+        "natoms": np.array(measured.atoms),
+        "cpu_seconds": np.array(measured.cpu),
+        "wall_seconds": np.array(measured.wall),
+        "peak_megabytes": np.array(measured.megabytes),
         "ended": end,
         "hardware": hardware(),
     }
 
 
-def _measure(engine: AseEngine, structure: Structure, repeats: int, ladder: Ladder) -> None:
-    """Warm up, then the best of some calls."""
+def _measure(engine: CalculatorEngine, structure: Structure, repeats: int, measured: Measurements) -> None:
+    """Add the shortest times of `repeats` evaluations after one warm-up."""
     rng = np.random.default_rng(len(structure))
     cpu, wall = [], []
     for number in range(repeats + 1):
@@ -77,14 +77,14 @@ def _measure(engine: AseEngine, structure: Structure, repeats: int, ladder: Ladd
         if number:  # the first may compile or allocate
             cpu.append(time.process_time() - busy)
             wall.append(time.perf_counter() - clock)
-    ladder.atoms.append(len(structure))
-    ladder.cpu.append(min(cpu))
-    ladder.wall.append(min(wall))
+    measured.atoms.append(len(structure))
+    measured.cpu.append(min(cpu))
+    measured.wall.append(min(wall))
 
 
-def _expected(ladder: Ladder, atoms: int) -> float:
-    """Seconds on the clock that a size will take, from the last ones."""
-    n, seconds = ladder.atoms, ladder.wall
+def _expected_seconds(measured: Measurements, atoms: int) -> float:
+    """Expected wall-clock time of an evaluation of this size, extrapolated from the last two sizes."""
+    n, seconds = measured.atoms, measured.wall
     power = STEEPEST
     if len(n) > 1 and seconds[-2] > 0.0:
         power = min(STEEPEST, max(1.0, float(np.log(seconds[-1] / seconds[-2]) / np.log(n[-1] / n[-2]))))
@@ -92,14 +92,14 @@ def _expected(ladder: Ladder, atoms: int) -> float:
 
 
 def _one_thread() -> None:
-    """One thread where a library that is loaded lets itself be told; others obey OMP_NUM_THREADS."""
+    """Set torch to one thread if it is loaded; other libraries read OMP_NUM_THREADS."""
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
 
 
-def _forget_peak() -> None:
-    """Start the peak of this process anew, where the system allows that."""
+def _reset_peak() -> None:
+    """Reset the peak memory of this process, if the system allows it."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
@@ -107,15 +107,15 @@ def _forget_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def peak_megabytes() -> float:
-    """The most memory that this process held since the peak was forgotten, in MB."""
+def peak_megabytes_since_reset() -> float:
+    """Peak memory of this process since the last reset, in MB."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
     except (OSError, StopIteration):
-        from assay.compute.engines.batch_size import peak_megabytes as since_start
+        from assay.compute.engines.batch_size import peak_megabytes_since_start
 
-        return since_start()
+        return peak_megabytes_since_start()
 
 
 def _device_megabytes() -> float:
@@ -126,7 +126,7 @@ def _device_megabytes() -> float:
 
 
 def hardware() -> dict[str, object]:
-    """The machine: processor, cores, memory, accelerator, and how busy it was."""
+    """The machine: processor, cores, memory, accelerator and load."""
     import psutil
 
     torch = sys.modules.get("torch")

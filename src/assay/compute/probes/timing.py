@@ -1,7 +1,7 @@
-"""How long does one structure take, alone and as one of many in a batch?
+"""How long does one structure take, alone and in a batch?
 
-Each call sees positions that differ a little, as those of a simulation do: nothing is answered from memory, and a
-method that starts from its last answer may. The first call may compile and does not count.
+The positions differ slightly between calls, as in a simulation: a cache cannot return old results, and a method that
+starts from its last result can do so. The first call may compile and is not counted.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from assay.compute.engines.calculator import AseEngine
+from assay.compute.engines.calculator import CalculatorEngine
 from assay.jobs import Probe
 from assay.structure import Structure
 
 ENOUGH = 0.2
-"""After so many seconds, or `MOST` calls, no further call is timed."""
+"""No further call is timed after this time (s), or after `MOST` calls."""
 
 MOST = 5
 FEW, MANY, BATCH_ATOMS = 16, 64, 512
-"""Structures in the batch that is timed: those of simulations that go side by side, of small ones more."""
+"""The timed batch has 16 to 64 structures, with about 512 atoms between these limits."""
 
 LONGEST_BATCH = 0.5
-"""Seconds that the batch would take one structure after another, at most."""
+"""The longest time (s) of the batch if its structures were evaluated one at a time."""
 
 
-def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
-    """Seconds on the clock for one evaluation; those in a batch are the same where the model has no batches."""
+def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
+    """Wall-clock seconds per evaluation, alone and in a batch; both are equal if the model does not support batches."""
     started = time.perf_counter()
     (structure,) = probe.structures
     alone = _seconds(engine.evaluate, lambda number: _moved(structure, number))
@@ -43,21 +43,21 @@ def run(engine: AseEngine, probe: Probe) -> dict[str, object]:
     }
 
 
-def _seconds(ask: Callable[[Any], object], make: Callable[[int], object]) -> float:
-    """The time of the quickest of some calls after the first: other work on the machine can only add to it."""
+def _seconds(evaluate: Callable[[Any], object], make: Callable[[int], object]) -> float:
+    """The time of the fastest call after the first one, because other work on the machine only adds time."""
     times: list[float] = []
     for number in range(MOST + 1):
-        asked = make(number)
+        argument = make(number)
         started = time.perf_counter()
-        ask(asked)
+        evaluate(argument)
         times.append(time.perf_counter() - started)
         if number and sum(times[1:]) > ENOUGH:
             break
     return max(min(times[1:]), 1e-7)
 
 
-def _together(engine: AseEngine, structure: Structure, count: int) -> float | None:
-    """Seconds for one of `count` structures in a batch; None where the batch fails, which other jobs will tell."""
+def _together(engine: CalculatorEngine, structure: Structure, count: int) -> float | None:
+    """Seconds per structure in a batch of `count` structures; None if the batch fails, which other jobs report."""
     try:
         return (
             _seconds(engine.batch.evaluate, lambda n: [_moved(structure, n * count + i) for i in range(count)]) / count

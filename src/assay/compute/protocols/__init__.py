@@ -1,8 +1,8 @@
-"""What a job does with a model, step by step, apart from how the model is asked.
+"""The steps of each kind of job, independent of how structures are evaluated.
 
-A protocol is a generator. It yields the structures that it wants evaluated, is sent one `Point` for each of them in
-the same order (with a reason where the model gave nothing usable), and returns how the job ended. So the same physics
-runs one structure at a time in the engine `ase` and side by side with many other jobs in the engine `batched`.
+A protocol is a generator. It yields a list of structures to evaluate, receives one `Point` for each in the same order
+(with a reason if the model gave no usable result), and returns how the job ended. Therefore the same code runs one
+structure at a time in the engine `ase` and together with many other jobs in the engine `batched`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from assay.outcome import Point
 from assay.structure import Structure
 
 Result = TypeVar("Result")
-Asking = Generator[list[Structure], list[Point], Result]
-"""A generator that asks for points of structures and returns a result."""
+Requests = Generator[list[Structure], list[Point], Result]
+"""A generator that yields structures to evaluate, receives their points, and returns a result."""
 
 
 class Ending(NamedTuple):
-    """How a job ended: the status, the values, and the reason and cause if it is not `ok`."""
+    """How a job ended: the status, the values, and the reason and cause if the status is not `ok`."""
 
     status: str
     values: dict[str, object]
@@ -30,8 +30,8 @@ class Ending(NamedTuple):
     cause: str = Cause.NONE
 
 
-def protocol(job: Job, trajectory: Path | None = None) -> Asking[Ending]:
-    """The protocol of a job; `AssayError` for kinds of jobs that have none. Dynamics writes its frames to a file."""
+def protocol(job: Job, trajectory: Path | None = None) -> Requests[Ending]:
+    """The protocol of a job; `AssayError` if this kind of job has none. Dynamics writes its frames to `trajectory`."""
     from assay.compute.protocols.band import run_band
     from assay.compute.protocols.relaxation import run_relaxation
     from assay.compute.protocols.single_points import run_single_points
@@ -51,35 +51,35 @@ def protocol(job: Job, trajectory: Path | None = None) -> Asking[Ending]:
     raise AssayError(f"there is no protocol for {type(job).__name__} jobs")
 
 
-def carry_out(asking: Asking[Result], answer: Callable[[Sequence[Structure]], list[Point]]) -> Result:
+def carry_out(requests: Requests[Result], evaluate: Callable[[Sequence[Structure]], list[Point]]) -> Result:
     """Run a protocol to its end with a function that evaluates structures."""
     points: list[Point] | None = None
     while True:
         try:
-            asked = next(asking) if points is None else asking.send(points)
+            structures = next(requests) if points is None else requests.send(points)
         except StopIteration as end:
             return end.value
-        points = answer(asked)
+        points = evaluate(structures)
 
 
-def side_by_side(protocols: Sequence[Asking[Result]]) -> Asking[list[Result]]:
-    """Several protocols as one: in each round what all of them ask for is asked together."""
+def side_by_side(protocols: Sequence[Requests[Result]]) -> Requests[list[Result]]:
+    """Several protocols as one: in each round the structures of all protocols are evaluated together."""
     results: dict[int, Result] = {}
-    asked: dict[int, list[Structure]] = {}
+    structures: dict[int, list[Structure]] = {}
 
     def advance(number: int, points: list[Point] | None) -> None:
-        asking = protocols[number]
+        requests = protocols[number]
         try:
-            asked[number] = next(asking) if points is None else asking.send(points)
+            structures[number] = next(requests) if points is None else requests.send(points)
         except StopIteration as end:
             results[number] = end.value
-            asked.pop(number, None)
+            structures.pop(number, None)
 
     for number in range(len(protocols)):
         advance(number, None)
-    while asked:
-        points = yield [structure for wanted in asked.values() for structure in wanted]
-        answers = iter(points)
-        for number, wanted in list(asked.items()):
-            advance(number, [next(answers) for _ in wanted])
+    while structures:
+        points = yield [structure for own in structures.values() for structure in own]
+        remaining = iter(points)
+        for number, own in list(structures.items()):
+            advance(number, [next(remaining) for _ in own])
     return [results[number] for number in range(len(protocols))]

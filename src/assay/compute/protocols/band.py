@@ -1,4 +1,4 @@
-"""A nudged elastic band: ends are relaxed, a path is laid between them and pulled down into the valley and its pass."""
+"""Nudged elastic band: the ends are relaxed, then a path between them relaxes to the minimum-energy path."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.compute.protocols import Asking, Ending, side_by_side
-from assay.compute.protocols.band_path import aligned, band_forces, gaps, interpolated
+from assay.compute.protocols import Ending, Requests, side_by_side
+from assay.compute.protocols.band_path import band_forces, image_vectors, interpolated, superposed_path
 from assay.compute.protocols.minimisers import largest_norm, make_minimiser
-from assay.compute.protocols.relaxation import Descent, after, descend, exploded
+from assay.compute.protocols.relaxation import Descent, after_steps, descend, explosion
 from assay.errors import AssayError, Cause
 from assay.jobs import Band, Relaxation
 from assay.outcome import FAILED, OK
 from assay.structure import Floats, Structure
 
 VACUUM = 8.0
-"""So many Å between a molecule and its periodic images, and it may turn."""
+"""A molecule in a periodic box may rotate freely if its periodic images are at least this far (Å) away."""
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A band as it was last evaluated; without energies if it never was."""
+class BandState:
+    """The band at its last evaluation; `energies` is empty before the first one."""
 
     path: Floats
     energies: Floats
@@ -33,7 +33,7 @@ class Stretch:
     cause: str = Cause.NONE
 
     def values(self, ends: Sequence[Descent]) -> dict[str, object]:
-        """What is kept of the band."""
+        """The stored values of the band; empty without an evaluation."""
         if not self.energies.size:
             return {}
         top = int(np.argmax(self.energies))
@@ -52,33 +52,33 @@ class Stretch:
         }
 
 
-def run_band(job: Band) -> Asking[Ending]:
-    """The path between two structures. That it did not converge is for the benchmark to judge, not a failure here."""
+def run_band(job: Band) -> Requests[Ending]:
+    """The path between two structures. A band that did not converge is no failure here; the benchmark judges it."""
     _require_same_atoms(job)
     ends = yield from side_by_side([descend(end, _relaxed(job, end)) for end in (job.start, job.end)])
     for name, end in zip(("start", "end"), ends, strict=True):
         if end.reason:
             return Ending(FAILED, {}, f"the {name} of the band, {end.reason}", end.cause)
-    stretch = yield from _pull(job, ends)
-    return Ending(FAILED if stretch.reason else OK, stretch.values(ends), stretch.reason, stretch.cause)
+    band = yield from _optimise(job, ends)
+    return Ending(FAILED if band.reason else OK, band.values(ends), band.reason, band.cause)
 
 
 def _require_same_atoms(job: Band) -> None:
-    """`AssayError` unless the band is long enough and between structures of the same atoms in the same order."""
+    """`AssayError` if the band has too few images or its structures differ in their atoms or the order of atoms."""
     if any(not np.array_equal(other.numbers, job.start.numbers) for other in (job.end, job.through) if other):
-        raise AssayError("the structures of a band are not the same atoms in the same order; reorder them")
+        raise AssayError("the structures of a band do not have the same atoms in the same order; reorder them")
     fewest = 3 if job.through is None else 5
     if job.images < fewest:
-        raise AssayError(f"a band of {job.images} images is too short; take {fewest} or more")
+        raise AssayError(f"a band of {job.images} images is too short; use {fewest} or more")
 
 
 def _relaxed(job: Band, end: Structure) -> Relaxation:
-    """How an end is relaxed; without steps it is only evaluated."""
+    """The relaxation of an end of the band; without `relax_ends` it is only evaluated."""
     return Relaxation(end, "bfgs", job.ends_limit, job.ends_steps if job.relax_ends else 0)
 
 
-def turns_freely(structure: Structure) -> bool:
-    """True for molecules, in the open or with vacuum around them in a periodic box: turning them changes nothing."""
+def rotates_freely(structure: Structure) -> bool:
+    """True for a molecule, isolated or with vacuum around it in a periodic box: a rotation does not change it."""
     if not any(structure.pbc):
         return True
     if not all(structure.pbc):
@@ -89,38 +89,39 @@ def turns_freely(structure: Structure) -> bool:
 
 
 def first_path(start: Structure, end: Structure, job: Band) -> Floats:
-    """The path on which the band starts, from end to end or in two parts that meet in `through`."""
+    """The path on which the band starts, from end to end, or in two parts that meet at `through`."""
     stops = np.array([stop.positions for stop in (start, job.through, end) if stop is not None])
-    if turns_freely(start):
-        stops = aligned(stops)
+    if rotates_freely(start):
+        stops = superposed_path(stops)
     if job.through is None:
         return interpolated(stops[0], stops[1], job.images, start)
     middle = job.images // 2
-    there = interpolated(stops[0], stops[1], middle + 1, start)
-    on = interpolated(stops[1], stops[2], job.images - middle, start)
-    return np.concatenate([there, on[1:]])
+    first = interpolated(stops[0], stops[1], middle + 1, start)
+    second = interpolated(stops[1], stops[2], job.images - middle, start)
+    return np.concatenate([first, second[1:]])
 
 
-def _pull(job: Band, ends: Sequence[Descent]) -> Asking[Stretch]:
-    """Move the band until its forces are small, its steps are used up, or it goes wrong."""
+def _optimise(job: Band, ends: Sequence[Descent]) -> Requests[BandState]:
+    """Move the band until its forces are small, all steps are used, or a problem stops it."""
     frame, minimiser = ends[0].structure, make_minimiser(job.optimizer, job.max_step)
-    free = turns_freely(frame)
+    free = rotates_freely(frame)
     start = path = first_path(frame, ends[1].structure, job)
-    band, climbing = Stretch(path, np.zeros(0), np.inf, 0), False
+    band, climbing = BandState(path, np.zeros(0), np.inf, 0), False
     for steps in range(job.steps + 1):
-        path = aligned(path) if free else path
+        path = superposed_path(path) if free else path
         points = yield [frame.moved(image) for image in path[1:-1]]
         if refused := next((point for point in points if not point.ok), None):
-            return replace(band, reason=after(steps, refused.reason), cause=refused.cause)
+            return replace(band, reason=after_steps(steps, refused.reason), cause=refused.cause)
         energies = np.array([ends[0].energies[-1], *(point.energy for point in points), ends[1].energies[-1]])
-        known = gaps(path, frame), energies, np.array([point.forces for point in points]), job.spring
-        climbing = climbing or largest_norm(band_forces(*known, False)) < max(job.climb_below, job.force_limit)
-        pull = band_forces(*known, climbing)
-        largest = largest_norm(pull)
-        trouble = after(steps, exploded(path - start, known[2]))
-        cause = Cause.EXPLODED if trouble else Cause.NONE
-        band = Stretch(path, energies, largest, steps, climbing and largest < job.force_limit, trouble, cause)
-        if band.converged or trouble:
+        model_forces = np.array([point.forces for point in points])
+        inputs = image_vectors(path, frame), energies, model_forces, job.spring
+        climbing = climbing or largest_norm(band_forces(*inputs, False)) < max(job.climb_below, job.force_limit)
+        forces = band_forces(*inputs, climbing)
+        largest = largest_norm(forces)
+        problem = after_steps(steps, explosion(path - start, model_forces))
+        cause = Cause.EXPLODED if problem else Cause.NONE
+        band = BandState(path, energies, largest, steps, climbing and largest < job.force_limit, problem, cause)
+        if band.converged or problem:
             break
-        path = np.concatenate([path[:1], minimiser.step(path[1:-1], pull), path[-1:]])
+        path = np.concatenate([path[:1], minimiser.step(path[1:-1], forces), path[-1:]])
     return band

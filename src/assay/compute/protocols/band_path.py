@@ -1,4 +1,4 @@
-"""Paths between structures, as arrays of shape (images, atoms, 3) in Å: how to lay one, and the forces of a band on it.
+"""Paths between structures, as arrays of shape (images, atoms, 3) in Å: interpolation, and the forces of a band.
 
 Cite: Smidstrup et al., J. Chem. Phys. 140, 214106 (2014), image-dependent pair potential; Henkelman and Jónsson, J.
 Chem. Phys. 113, 9978 (2000), improved tangent; Henkelman, Uberuaga and Jónsson, ibid. 9901, climbing image.
@@ -16,36 +16,38 @@ from assay.structure import Floats, Structure
 IDPP_LIMIT = 0.02
 IDPP_STEPS = 300
 ANCHOR = 1e-4
+"""Weight of the unrotated image in a superposition: small, but enough to define the rotation of a linear molecule."""
+
 CLASH = 0.5
-"""Two atoms of a straight path that come closer than this fraction of their distance at both ends collide."""
+"""Two atoms collide on a straight path if they get closer than this fraction of their distance at both ends."""
 
-KICK = 0.2
-"""How far (Å) the middle of a path with a collision is pushed aside, so that atoms can pass each other."""
+DISPLACEMENT = 0.2
+"""Displacement (Å) of the middle of a path with a collision, so that the atoms can avoid each other."""
 
 
-def aligned(path: Floats) -> Floats:
-    """The path with each image superposed onto the one before: molecules turn and drift no more than they must."""
-    found = [path[0]]
+def superposed_path(path: Floats) -> Floats:
+    """The path with each image superposed onto the previous one, so that molecules do not rotate or drift."""
+    images = [path[0]]
     for image in path[1:]:
-        found.append(_laid_onto(image, found[-1]))
-    return np.array(found)
+        images.append(_superposed_onto(image, images[-1]))
+    return np.array(images)
 
 
-def _laid_onto(image: Floats, before: Floats) -> Floats:
-    """The image superposed, with a light preference for not turning, which decides where a line of atoms does not."""
+def _superposed_onto(image: Floats, before: Floats) -> Floats:
+    """The image superposed onto the one before, with a small preference for no rotation (see `ANCHOR`)."""
     own, other = image - image.mean(axis=0), before - before.mean(axis=0)
     anchor = ANCHOR * own
-    turned = superposed(np.concatenate([own, anchor]), np.concatenate([other, anchor]))
-    return turned[: len(image)] + before.mean(axis=0)
+    rotated = superposed(np.concatenate([own, anchor]), np.concatenate([other, anchor]))
+    return rotated[: len(image)] + before.mean(axis=0)
 
 
-def gaps(path: Floats, frame: Structure) -> Floats:
-    """From each image to the next, by the nearest periodic image where the structure has any."""
+def image_vectors(path: Floats, frame: Structure) -> Floats:
+    """Vectors (Å) from each image to the next, by the nearest periodic image if the structure is periodic."""
     return nearest(path[1:] - path[:-1], frame)
 
 
 def nearest(vectors: Floats, frame: Structure) -> Floats:
-    """The shortest vectors that are equivalent by periodicity."""
+    """The shortest vectors (Å) that are equivalent by periodicity."""
     if not any(frame.pbc):
         return vectors
     from ase.geometry import find_mic
@@ -58,23 +60,24 @@ def band_forces(
 ) -> NDArray[np.float64]:
     """Forces (eV/Å) of a nudged elastic band on its inner images.
 
-    `between` are the gaps of the path, `energies` (eV) those of all images, `forces` those of the inner ones. Across
-    the band the force of the model acts, along it that of the springs (eV/Å²); the highest image climbs, if any does.
+    `between` are the vectors between neighbouring images, `energies` (eV) are for all images, `forces` for the inner
+    images. The force of the model acts perpendicular to the band, the force of the springs (`spring`, eV/Å²) along it.
+    If `climbing`, the highest image climbs to the saddle point.
     """
     shape, count = forces.shape, len(forces)
-    steps, pull = between.reshape(count + 1, -1), forces.reshape(count, -1)
+    steps, model_forces = between.reshape(count + 1, -1), forces.reshape(count, -1)
     tangent = _tangents(steps, energies)
-    along = np.einsum("ix,ix->i", pull, tangent)
+    along = np.einsum("ix,ix->i", model_forces, tangent)
     lengths = np.linalg.norm(steps, axis=1)
     tension = spring * (lengths[1:] - lengths[:-1])
     if climbing:
         top = int(np.argmax(energies[1:-1]))
         tension[top] = -along[top]
-    return np.asarray((pull + (tension - along)[:, None] * tangent).reshape(shape))
+    return np.asarray((model_forces + (tension - along)[:, None] * tangent).reshape(shape))
 
 
 def _tangents(steps: Floats, energies: Floats) -> Floats:
-    """Unit vectors along the band: towards the higher neighbour, and a mixture at the top and at the bottom."""
+    """Unit vectors along the band: towards the higher neighbour, and a weighted mean at a maximum or minimum."""
     up, down = energies[2:] - energies[1:-1], energies[1:-1] - energies[:-2]
     large, small = np.maximum(abs(up), abs(down)), np.minimum(abs(up), abs(down))
     higher_ahead = energies[2:] > energies[:-2]
@@ -87,43 +90,44 @@ def _tangents(steps: Floats, energies: Floats) -> Floats:
 
 
 def interpolated(start: Floats, end: Floats, images: int, frame: Structure) -> Floats:
-    """A path on which the distances of all pairs of atoms change as evenly as they can."""
-    places = np.linspace(0.0, 1.0, images)[:, None, None]
-    path = start + places * nearest(end - start, frame)
-    distances = _distances(_arms(path[[0, -1]], frame))
-    targets = distances[0] + places * (distances[1] - distances[0])
-    if _collides(_distances(_arms(path, frame)), distances):
-        aside = np.random.default_rng(0).normal(size=start.shape)
-        path = path + KICK * np.sin(np.pi * places) * aside / largest_norm(aside)
+    """A path on which the distances of all pairs of atoms change as evenly as possible."""
+    fractions = np.linspace(0.0, 1.0, images)[:, None, None]
+    path = start + fractions * nearest(end - start, frame)
+    distances = _distances(_vectors(path[[0, -1]], frame))
+    targets = distances[0] + fractions * (distances[1] - distances[0])
+    if _collides(_distances(_vectors(path, frame)), distances):
+        direction = np.random.default_rng(0).normal(size=start.shape)
+        path = path + DISPLACEMENT * np.sin(np.pi * fractions) * direction / largest_norm(direction)
     minimiser = Fire()
     for _ in range(IDPP_STEPS):
-        energies, forces = pair_misfit(path, targets, frame)
-        pull = band_forces(gaps(path, frame), energies, forces[1:-1], 0.1, False)
-        if largest_norm(pull) < IDPP_LIMIT:
+        energies, pair_forces = pair_misfit(path, targets, frame)
+        forces = band_forces(image_vectors(path, frame), energies, pair_forces[1:-1], 0.1, False)
+        if largest_norm(forces) < IDPP_LIMIT:
             break
-        path[1:-1] = minimiser.step(path[1:-1], pull)
+        path[1:-1] = minimiser.step(path[1:-1], forces)
     return path
 
 
 def pair_misfit(path: Floats, targets: Floats, frame: Structure) -> tuple[Floats, Floats]:
     """The image-dependent pair potential of each image, Σ (d − target)²/d⁴ over pairs, and its forces."""
-    arms = _arms(path, frame)
-    distances = _distances(arms)
+    vectors = _vectors(path, frame)
+    distances = _distances(vectors)
     misfit = distances - targets
     energies = 0.5 * (misfit**2 / distances**4).sum(axis=(1, 2))
     slopes = 2.0 * misfit * (1.0 - 2.0 * misfit / distances) / distances**5
-    return energies, np.einsum("mij,mijx->mix", slopes, arms)
+    return energies, np.einsum("mij,mijx->mix", slopes, vectors)
 
 
-def _arms(path: Floats, frame: Structure) -> Floats:
-    """From each atom i to each atom j of the same image, [image, i, j]."""
+def _vectors(path: Floats, frame: Structure) -> Floats:
+    """Vectors (Å) from atom i to atom j of the same image, as [image, i, j]."""
     return nearest(path[:, None, :, :] - path[:, :, None, :], frame)
 
 
-def _distances(arms: Floats) -> Floats:
-    """Distances of all pairs; an atom counts as 1 Å from itself, which never changes."""
-    return np.asarray(np.sqrt((arms**2).sum(axis=-1)) + np.eye(arms.shape[1]))
+def _distances(vectors: Floats) -> Floats:
+    """Distances (Å) of all pairs; 1 Å for an atom and itself, which avoids a division by zero."""
+    return np.asarray(np.sqrt((vectors**2).sum(axis=-1)) + np.eye(vectors.shape[1]))
 
 
 def _collides(distances: Floats, ends: Floats) -> bool:
+    """True if two atoms get too close on the path, compared with their distances at both ends."""
     return bool((distances < CLASH * ends.min(axis=0)).any())

@@ -1,250 +1,153 @@
-"""Molecular dynamics: atoms move under the model's forces; what goes wrong stops the run at once, and is said."""
+"""Molecular dynamics: the atoms move under the forces of the model; a problem stops the run and is reported."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from assay.analysis.motion import NO_TROUBLE, Trouble, bonded_pairs, frame_trouble, made_whole, molecules_of
-from assay.compute.protocols import Asking, Ending
-from assay.compute.protocols.integrators import (
-    Barostat,
-    Langevin,
-    kinetic_energy,
-    standard_masses,
-    temperature,
-    thermal_velocities,
-    without_drift,
-    without_rotation,
-)
+from assay.analysis.motion import NO_PROBLEM, Problem, frame_problem
+from assay.compute.protocols import Ending, Requests
+from assay.compute.protocols.integrators import Barostat, Langevin, temperature
+from assay.compute.protocols.simulation import Simulation, covalent_radii, new_simulation, resumed_simulation
 from assay.compute.protocols.watching import Watching
-from assay.configurations import radius
 from assay.jobs import Dynamics
-from assay.outcome import FAILED, OK, Point
+from assay.outcome import FAILED, OK
 from assay.structure import Floats, Structure
-from assay.units import BAR
-
-FIRST_CHANGE = 0.01
-"""The first change of volume that the barostat tries, as a fraction."""
 
 
-class Notes(Protocol):
-    """Where frames go and where an interrupted run is found again."""
+class FrameWriter(Protocol):
+    """Writes the frames of a run and the states from which an interrupted run continues."""
 
     def resume(self) -> dict[str, Any] | None:
-        """The state after the last whole chunk."""
+        """The state after the last complete chunk; None if there is none."""
         ...
 
     def add(self, positions: Floats, row: tuple[float, ...]) -> bool:
-        """Keep a frame; true when the state should be saved."""
+        """Add a frame; true if the state should be saved now."""
         ...
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Write frames and the state after them."""
+        """Write all frames since the last call, and the state after them."""
         ...
 
     def finish(self, state: Mapping[str, Any]) -> str:
-        """Close the trajectory; returns its name."""
+        """Complete the trajectory; returns its file name."""
         ...
 
 
-@dataclass
-class Motion:
-    """A running simulation: where everything is, how fast, and the random numbers to come."""
-
-    job: Dynamics
-    masses: Floats
-    positions: Floats
-    velocities: Floats
-    cell: Floats
-    random: np.random.Generator
-    step: int = 0
-    energy: float = 0.0
-    forces: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    barostat: Barostat | None = None
-
-    @property
-    def structure(self) -> Structure:
-        """The atoms where they are now."""
-        start = self.job.structure
-        return Structure(start.numbers, self.positions.copy(), self.cell, start.pbc, start.charge, start.spin)
-
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom that share the kinetic energy; without a thermostat drift and rotation stay at zero."""
-        count = len(self.masses)
-        if self.job.ensemble != "nve":
-            return 3 * count
-        free = not any(self.job.structure.pbc)
-        return max(3 * count - (6 if free and count > 2 else 5 if free and count == 2 else 3), 1)
-
-    def take(self, point: Point) -> None:
-        """Use the answer of the model for where the atoms are now."""
-        self.energy, self.forces = point.energy, point.forces
-
-    def row(self) -> tuple[float, ...]:
-        """The numbers of a frame, in the order of `trajectory.SERIES`."""
-        volume = abs(float(np.linalg.det(self.cell))) if any(self.job.structure.pbc) else 0.0
-        return float(self.step), self.energy, kinetic_energy(self.velocities, self.masses), volume
-
-    def state(self) -> dict[str, Any]:
-        """Everything that a later process needs to go on exactly as this one would have."""
-        barostat = self.barostat
-        return {
-            "positions": self.positions,
-            "velocities": self.velocities,
-            "cell": self.cell,
-            "forces": self.forces,
-            "energy": self.energy.hex(),
-            "step": self.step,
-            "random": self.random.bit_generator.state,
-            "barostat": [barostat.largest.hex(), barostat.tried, barostat.accepted] if barostat else None,
-        }
-
-
-def begin(job: Dynamics) -> Motion:
-    """A simulation at its start: thermal velocities, and in free runs without drift or rotation."""
-    masses, random = standard_masses(job.structure.numbers), np.random.default_rng(job.seed)
-    positions = np.array(job.structure.positions, dtype=float)
-    velocities = thermal_velocities(masses, job.temperature, random)
-    if job.ensemble == "nve":
-        velocities = without_drift(velocities, masses)
-        if not any(job.structure.pbc):
-            velocities = without_rotation(positions, velocities, masses)
-    motion = Motion(job, masses, positions, velocities, np.array(job.structure.cell, dtype=float), random)
-    if job.ensemble == "npt":
-        pairs, vectors = bonded_pairs(job.structure, _radii(job))
-        motion.positions = made_whole(job.structure, pairs, vectors)
-        size, molecules = FIRST_CHANGE * job.structure.volume, molecules_of(pairs, len(masses))
-        motion.barostat = Barostat(job.temperature, job.pressure * BAR, molecules, size)
-    return motion
-
-
-def _radii(job: Dynamics) -> Floats:
-    return np.array([radius(int(z)) for z in job.structure.numbers])
-
-
-def go_on(job: Dynamics, state: Mapping[str, Any]) -> Motion:
-    """A simulation where an earlier process left it."""
-    motion = begin(job)
-    motion.positions, motion.velocities = np.array(state["positions"]), np.array(state["velocities"])
-    motion.cell, motion.forces = np.array(state["cell"]), np.array(state["forces"])
-    motion.energy, motion.step = float.fromhex(state["energy"]), int(state["step"])
-    motion.random.bit_generator.state = state["random"]
-    if motion.barostat is not None:
-        largest, motion.barostat.tried, motion.barostat.accepted = state["barostat"]
-        motion.barostat.largest = float.fromhex(largest)
-    return motion
-
-
-def run_dynamics(job: Dynamics, notes: Notes) -> Asking[Ending]:
-    """The simulation to its end, or to where it goes wrong: then it has failed, with the frame and the reason."""
-    saved = notes.resume()
-    motion = begin(job) if saved is None else go_on(job, saved)
-    course = Course(job, notes, motion)
+def run_dynamics(job: Dynamics, writer: FrameWriter) -> Requests[Ending]:
+    """Run a simulation to its end, or to the first problem: then the job has failed, with the step and the reason."""
+    saved = writer.resume()
+    simulation = new_simulation(job) if saved is None else resumed_simulation(job, saved)
+    record = RunRecord(job, writer, simulation)
     if saved is not None:
-        course.recall(saved)
+        record.restore(saved)
     else:
-        (point,) = yield [motion.structure]
+        (point,) = yield [simulation.structure]
         if not point.ok:
             return Ending(FAILED, {}, point.reason, point.cause)
-        motion.take(point)
-        course.frame()
+        simulation.take(point)
+        record.add_frame()
     integrator = Langevin.build(
-        motion.masses, job.timestep, job.temperature, 0.0 if job.ensemble == "nve" else job.friction / 1000.0
+        simulation.masses, job.timestep, job.temperature, 0.0 if job.ensemble == "nve" else job.friction / 1000.0
     )
-    while motion.step < job.steps and not course.over:
-        integrator.drift(motion.positions, motion.velocities, motion.forces, motion.random)
-        motion.step += 1
-        (point,) = yield [motion.structure]
+    while simulation.step < job.steps and not record.over:
+        integrator.drift(simulation.positions, simulation.velocities, simulation.forces, simulation.random)
+        simulation.step += 1
+        (point,) = yield [simulation.structure]
         if not point.ok:
-            course.trouble = Trouble(point.reason, point.cause)
+            record.problem = Problem(point.reason, point.cause)
             break
-        motion.take(point)
-        integrator.kick(motion.velocities, motion.forces)
-        if motion.barostat is not None and motion.step % job.volume_interval == 0:
-            yield from _another_volume(motion, motion.barostat)
-        if motion.step % job.interval == 0:
-            course.frame()
-    return course.end()
+        simulation.take(point)
+        integrator.kick(simulation.velocities, simulation.forces)
+        if simulation.barostat is not None and simulation.step % job.volume_interval == 0:
+            yield from _try_volume(simulation, simulation.barostat)
+        if simulation.step % job.interval == 0:
+            record.add_frame()
+    return record.end()
 
 
-def _another_volume(motion: Motion, barostat: Barostat) -> Asking[None]:
-    """An attempt of the barostat; a model that refuses the other cell has refused that volume, not the run."""
-    positions, cell = barostat.scaled(motion.positions, motion.cell, motion.random)
-    old, new = (abs(float(np.linalg.det(c))) for c in (motion.cell, cell))
-    start = motion.job.structure
+def _try_volume(simulation: Simulation, barostat: Barostat) -> Requests[None]:
+    """One attempt of the barostat; if the model refuses the new cell, the attempt is rejected and the run continues."""
+    positions, cell = barostat.scaled(simulation.positions, simulation.cell, simulation.random)
+    old, new = (abs(float(np.linalg.det(c))) for c in (simulation.cell, cell))
+    start = simulation.job.structure
     (point,) = yield [Structure(start.numbers, positions, cell, start.pbc, start.charge, start.spin)]
-    if point.ok and barostat.accepts((motion.energy, point.energy), (old, new), motion.random):
-        motion.positions, motion.cell = positions, cell
-        motion.take(point)
+    if point.ok and barostat.accepts((simulation.energy, point.energy), (old, new), simulation.random):
+        simulation.positions, simulation.cell = positions, cell
+        simulation.take(point)
 
 
 @dataclass
-class Course:
-    """The frames of a run so far: written down, looked at, and counted."""
+class RunRecord:
+    """The frames of a run so far: writes and counts them, and finds problems."""
 
     job: Dynamics
-    notes: Notes
-    motion: Motion
+    writer: FrameWriter
+    simulation: Simulation
     frames: int = 0
-    trouble: Trouble = NO_TROUBLE
-    sure: bool = False
-    _before: float = 0.0
+    problem: Problem = NO_PROBLEM
+    precise_enough: bool = False
+    """True if the standard errors of all watched quantities are below the limit of the job."""
+
+    _last_temperature: float = 0.0
 
     def __post_init__(self) -> None:
-        self.radii = _radii(self.job)
+        self.radii = covalent_radii(self.job)
         self.watching = Watching(self.job)
-        self.frames = self.motion.step // self.job.interval + 1 if self.motion.forces.size else 0
+        self.frames = self.simulation.step // self.job.interval + 1 if self.simulation.forces.size else 0
 
     @property
     def over(self) -> bool:
-        """True when the run has gone wrong, or is sure enough."""
-        return bool(self.trouble.reason) or self.sure
+        """True if the run has a problem or is precise enough."""
+        return bool(self.problem.reason) or self.precise_enough
 
-    def frame(self) -> None:
-        """Keep a frame and see whether the run can go on from it."""
-        row = self.motion.row()
+    def add_frame(self) -> None:
+        """Write a frame and decide whether the run can continue."""
+        row = self.simulation.row()
         self.frames += 1
-        due = self.notes.add(self.motion.positions, row)
-        kelvin = temperature(row[2], self.motion.freedom)
-        self.trouble = frame_trouble(self.motion.structure, self.radii, kelvin, self.job.temperature, self._before)
-        self._before = kelvin
-        self.watching.add(self.motion.positions)
-        self.sure = self.watching.sure
-        if due and not self.trouble.reason:
-            self.notes.save(self.state())
+        due = self.writer.add(self.simulation.positions, row)
+        kelvin = temperature(row[2], self.simulation.freedom)
+        self.problem = frame_problem(
+            self.simulation.structure, self.radii, kelvin, self.job.temperature, self._last_temperature
+        )
+        self._last_temperature = kelvin
+        self.watching.add(self.simulation.positions)
+        self.precise_enough = self.watching.precise_enough
+        if due and not self.problem.reason:
+            self.writer.save(self.state())
 
     def state(self) -> dict[str, Any]:
-        """The state of the motion, and what has been seen of it."""
-        seen = {"before": self._before.hex(), "reason": self.trouble.reason, "cause": self.trouble.cause}
-        return {**self.motion.state(), **self.watching.state(), **seen}
+        """The state of the simulation and of this record."""
+        own = {"before": self._last_temperature.hex(), "reason": self.problem.reason, "cause": self.problem.cause}
+        return {**self.simulation.state(), **self.watching.state(), **own}
 
-    def recall(self, saved: Mapping[str, Any]) -> None:
-        """Know again what an earlier process had seen."""
-        self._before = float.fromhex(saved["before"])
-        self.trouble = Trouble(str(saved["reason"]), str(saved.get("cause", "")))
-        self.watching.recall(saved)
-        self.sure = self.watching.sure  # it may have been killed after it knew enough and before it said so
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Set this record to the state that an earlier process saved."""
+        self._last_temperature = float.fromhex(saved["before"])
+        self.problem = Problem(str(saved["reason"]), str(saved.get("cause", "")))
+        self.watching.restore(saved)
+        # The earlier process may have been killed after it was precise enough and before it ended the run.
+        self.precise_enough = self.watching.precise_enough
 
     def end(self) -> Ending:
-        """What is kept of the run beside its trajectory."""
-        name, (reason, cause) = self.notes.finish(self.state()), self.trouble
+        """Complete the trajectory and return the values that are stored beside it."""
+        name, (reason, cause) = self.writer.finish(self.state()), self.problem
         values = {
-            "natoms": len(self.motion.masses),
+            "natoms": len(self.simulation.masses),
             "trajectory": name,
             "frames": self.frames,
-            "steps": self.motion.step,
+            "steps": self.simulation.step,
             "expected_frames": self.job.steps // self.job.interval + 1,
-            "freedom": self.motion.freedom,
+            "freedom": self.simulation.freedom,
             "stopped": reason,
             "stopped_cause": cause,
             "stopped_at_frame": self.frames - 1 if reason else None,
-            "sure_enough": self.sure,
+            "sure_enough": self.precise_enough,
         }
         if not reason:
             return Ending(OK, values)
-        return Ending(FAILED, values, f"at step {self.motion.step}: {reason}", cause)
+        return Ending(FAILED, values, f"at step {self.simulation.step}: {reason}", cause)

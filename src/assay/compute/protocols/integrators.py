@@ -1,8 +1,8 @@
-"""Motion in time: masses, velocities, one step of each ensemble. Plain numpy, so that every engine moves atoms alike.
+"""Integrators: masses, velocities and one time step, in plain numpy, so that every engine moves atoms in the same way.
 
 Units: Å, fs, eV, amu, K. A force of 1 eV/Å on 1 amu accelerates by 0.00965 Å/fs².
 
-Cite: Leimkuhler and Matthews, Appl. Math. Res. Express 2013, 34 (2013), the order of the parts of a Langevin step;
+Cite: Leimkuhler and Matthews, Appl. Math. Res. Express 2013, 34 (2013), the order of operations in a Langevin step;
 Chow and Ferguson, Comput. Phys. Commun. 91, 283 (1995), and Åqvist et al., Chem. Phys. Lett. 384, 288 (2004), the Monte
 Carlo barostat.
 """
@@ -19,11 +19,11 @@ from assay.structure import Floats
 from assay.units import ACCELERATION, BOLTZMANN
 
 TUNED = 500
-"""Attempts of the barostat during which it looks for the right size of step."""
+"""Number of attempts at the start of a run during which the barostat adjusts its largest change of volume."""
 
 
 def standard_masses(numbers: NDArray[np.int64]) -> Floats:
-    """Atomic masses (amu) of the elements as ASE has them."""
+    """Atomic masses (amu) from ASE."""
     from ase.data import atomic_masses
 
     return np.asarray(atomic_masses[numbers], dtype=float)
@@ -35,12 +35,12 @@ def kinetic_energy(velocities: Floats, masses: Floats) -> float:
 
 
 def temperature(kinetic: float, freedom: int) -> float:
-    """Temperature (K) of so many degrees of freedom that share a kinetic energy (eV)."""
+    """Temperature (K) from a kinetic energy (eV) and the number of degrees of freedom."""
     return 2.0 * kinetic / (BOLTZMANN * freedom) if freedom else 0.0
 
 
 def thermal_velocities(masses: Floats, kelvin: float, random: np.random.Generator) -> Floats:
-    """Velocities (Å/fs) drawn from the Maxwell-Boltzmann distribution."""
+    """Random velocities (Å/fs) from the Maxwell-Boltzmann distribution."""
     spread = np.sqrt(BOLTZMANN * kelvin * ACCELERATION / masses)
     return np.asarray(random.standard_normal((len(masses), 3)) * spread[:, None])
 
@@ -51,27 +51,28 @@ def without_drift(velocities: Floats, masses: Floats) -> Floats:
 
 
 def without_rotation(positions: Floats, velocities: Floats, masses: Floats) -> Floats:
-    """Velocities of a free body without its rotation; a line of atoms cannot turn about itself, which is left alone."""
-    arms = positions - masses @ positions / masses.sum()
-    momentum = (masses[:, None] * np.cross(arms, velocities)).sum(axis=0)
-    inertia = np.einsum("i,ix,ix->", masses, arms, arms) * np.eye(3) - np.einsum("i,ix,iy->xy", masses, arms, arms)
-    return np.asarray(velocities - np.cross(np.linalg.pinv(inertia, rcond=1e-9) @ momentum, arms))
+    """Velocities of a free molecule without its rotation; a linear molecule has no rotation about its axis."""
+    vectors = positions - masses @ positions / masses.sum()
+    momentum = (masses[:, None] * np.cross(vectors, velocities)).sum(axis=0)
+    trace = np.einsum("i,ix,ix->", masses, vectors, vectors)
+    inertia = trace * np.eye(3) - np.einsum("i,ix,iy->xy", masses, vectors, vectors)
+    return np.asarray(velocities - np.cross(np.linalg.pinv(inertia, rcond=1e-9) @ momentum, vectors))
 
 
 @dataclass(frozen=True)
 class Langevin:
-    """The parts of a step between two forces: kick, drift, friction and noise, drift, and, with the new force, kick.
+    """One time step: half kick, half drift, friction and noise, half drift, and half kick with the new forces.
 
-    Without friction this is velocity Verlet, which keeps the energy.
+    Without friction this is velocity Verlet, which conserves the energy.
     """
 
     push: Floats
-    """Half a time step over the mass: forces times this are added to velocities at both ends of a step."""
+    """Half a time step divided by the mass: the change of a velocity (Å/fs) in half a kick per force (eV/Å)."""
 
     half_time: float
     damping: float
     spread: Floats | None
-    """Velocities lost to friction come back as noise of this width (Å/fs); None without a thermostat."""
+    """Standard deviation (Å/fs) of the random velocities of the thermostat; None without a thermostat."""
 
     @classmethod
     def build(cls, masses: Floats, timestep: float, kelvin: float, friction: float) -> Langevin:
@@ -82,7 +83,7 @@ class Langevin:
         return cls((0.5 * timestep * ACCELERATION / masses)[:, None], 0.5 * timestep, damping, spread)
 
     def drift(self, positions: Floats, velocities: Floats, forces: Floats, random: np.random.Generator) -> None:
-        """Everything of a step before the new force is known, in place."""
+        """The part of a step before the new forces are computed, in place."""
         velocities += self.push * forces
         positions += self.half_time * velocities
         if self.spread is not None:
@@ -91,35 +92,35 @@ class Langevin:
         positions += self.half_time * velocities
 
     def kick(self, velocities: Floats, forces: Floats) -> None:
-        """The rest of a step, in place."""
+        """The part of a step with the new forces, in place."""
         velocities += self.push * forces
 
 
 @dataclass
 class Barostat:
-    """Tries another volume now and then and keeps it with the probability of the constant-pressure ensemble.
+    """Tries changes of the volume and accepts them with the probability of the constant-pressure ensemble.
 
-    Molecules move as wholes with their centres, so that bonds are not stretched. `largest` is the largest change that
-    is tried (Å³). It is tuned until between a quarter and three quarters of the attempts are accepted, but only at the
-    start of a run: a step that follows the volume would favour some volumes.
+    Each molecule is shifted with its centre, so that bonds keep their length. `largest` is the largest change of volume
+    (Å³) that is tried. It is adjusted until between 25 % and 75 % of the attempts are accepted, but only at the start
+    of a run: a step that depends on the volume would favour some volumes.
     """
 
     kelvin: float
     pressure: float
-    """eV/Å³"""
+    """In eV/Å³."""
 
     molecules: NDArray[np.int64]
     """The number of the molecule of each atom, from 0."""
 
     largest: float
     tried: int = 0
-    """Attempts so far."""
+    """Number of attempts so far."""
 
     accepted: int = 0
-    """Of the last ten or fewer, while the step is still tuned."""
+    """Accepted attempts among the last ten or fewer, as long as `largest` is adjusted."""
 
     def scaled(self, positions: Floats, cell: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
-        """Another cell, with the centres of all molecules moved along."""
+        """A cell with another volume, and positions in which all molecules are shifted with it."""
         volume = abs(float(np.linalg.det(cell)))
         change = self.largest * (2.0 * random.random() - 1.0)
         factor = max((volume + change) / volume, 0.5) ** (1.0 / 3.0)
@@ -128,19 +129,19 @@ class Barostat:
         return positions + ((factor - 1.0) * centres)[self.molecules], factor * cell
 
     def accepts(self, energies: tuple[float, float], volumes: tuple[float, float], random: np.random.Generator) -> bool:
-        """True when the new volume is kept; energies (eV) and volumes (Å³) are (old, new)."""
-        heat = BOLTZMANN * self.kelvin
+        """True if the new volume is accepted; energies (eV) and volumes (Å³) are (old, new)."""
+        thermal_energy = BOLTZMANN * self.kelvin
         work = energies[1] - energies[0] + self.pressure * (volumes[1] - volumes[0])
-        weight = -work / heat + (int(self.molecules.max()) + 1) * math.log(volumes[1] / volumes[0])
-        kept = weight >= 0.0 or random.random() < math.exp(weight)
-        self._tune(kept)
-        return kept
+        weight = -work / thermal_energy + (int(self.molecules.max()) + 1) * math.log(volumes[1] / volumes[0])
+        accepted = weight >= 0.0 or random.random() < math.exp(weight)
+        self._tune(accepted)
+        return accepted
 
-    def _tune(self, kept: bool) -> None:
+    def _tune(self, accepted: bool) -> None:
         self.tried += 1
         if self.tried > TUNED:
             return
-        self.accepted += kept
+        self.accepted += accepted
         if self.tried % 10 == 0:
             self.largest *= 1.1 if self.accepted > 7 else 1.0 / 1.1 if self.accepted < 3 else 1.0
             self.accepted = 0

@@ -1,4 +1,4 @@
-"""What a model without any physics would give: the same energy everywhere and no forces."""
+"""The null model: zero energy and zero forces for every structure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.structure import Structure
 
 
 def null_outcome(job: Job) -> Outcome:
-    """The outcome of a job for a model of zero energy and zero forces: what a score must beat to mean anything."""
+    """The outcome of a job with the null model; a useful score must be better than the score of this outcome."""
     ending = carry_out(protocol(job), _zeros)
     return Outcome(
         "null", ending.status, ending.values, ending.reason, provenance={"engine": "null"}, cause=ending.cause

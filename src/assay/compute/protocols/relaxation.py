@@ -1,4 +1,4 @@
-"""Relaxation: downhill from a structure until the forces are small, the steps are used up, or it goes wrong."""
+"""Relaxation: the energy is minimised until the forces are small, all steps are used, or a problem stops it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compute.protocols import Asking, Ending
+from assay.compute.protocols import Ending, Requests
 from assay.compute.protocols.minimisers import largest_norm, make_minimiser
 from assay.errors import Cause
 from assay.jobs import Relaxation
@@ -15,15 +15,15 @@ from assay.outcome import FAILED, OK, Point
 from assay.structure import Floats, Structure
 
 TOO_FAR = 20.0
-"""An atom that is this far (Å) from where it started has left: the structure has exploded."""
+"""A structure has exploded if an atom has moved further than this (Å) from its start."""
 
 TOO_STRONG = 1e6
-"""A force (eV/Å) that no arrangement of atoms has which is worth following."""
+"""A structure has exploded if a force is larger than this (eV/Å)."""
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a minimisation ended: the last structure that the model answered, and its answer."""
+    """The end of a minimisation: the last structure that the model evaluated, with its result."""
 
     structure: Structure
     point: Point | None
@@ -34,7 +34,7 @@ class Descent:
 
     @property
     def values(self) -> dict[str, object]:
-        """What is kept; nothing if not even the first structure was answered."""
+        """The stored values; empty if the model refused the first structure."""
         if self.point is None:
             return {}
         return {
@@ -50,41 +50,42 @@ class Descent:
         }
 
 
-def run_relaxation(job: Relaxation) -> Asking[Ending]:
-    """The minimisation of one structure. That it did not converge is for the benchmark to judge, not a failure here."""
+def run_relaxation(job: Relaxation) -> Requests[Ending]:
+    """Minimise the energy of one structure. No convergence is not a failure here; the benchmark judges it."""
     descent = yield from descend(job.structure, job)
     return Ending(FAILED if descent.reason else OK, descent.values, descent.reason, descent.cause)
 
 
-def descend(structure: Structure, job: Relaxation) -> Asking[Descent]:
-    """Downhill from a structure with the optimizer, the limit and the number of steps of a job."""
+def descend(structure: Structure, job: Relaxation) -> Requests[Descent]:
+    """Minimise the energy from a structure, with the optimizer, the force limit and the number of steps of a job."""
     minimiser = make_minimiser(job.optimizer, job.max_step)
-    here, answer, energies = structure, None, list[float]()
+    current, last_point, energies = structure, None, list[float]()
     while True:
-        (point,) = yield [here]
+        (point,) = yield [current]
         if not point.ok:
-            return Descent(structure, answer, energies, reason=after(len(energies), point.reason), cause=point.cause)
-        structure, answer = here, point
+            reason = after_steps(len(energies), point.reason)
+            return Descent(structure, last_point, energies, reason=reason, cause=point.cause)
+        structure, last_point = current, point
         energies.append(point.energy)
         if largest_norm(point.forces) < job.force_limit:
-            return Descent(here, point, energies, converged=True)
-        if trouble := exploded(here.positions - job.structure.positions, point.forces):
-            return Descent(here, point, energies, reason=after(len(energies) - 1, trouble), cause=Cause.EXPLODED)
+            return Descent(current, point, energies, converged=True)
+        if problem := explosion(current.positions - job.structure.positions, point.forces):
+            reason = after_steps(len(energies) - 1, problem)
+            return Descent(current, point, energies, reason=reason, cause=Cause.EXPLODED)
         if len(energies) > job.steps:
-            return Descent(here, point, energies)
-        moved = minimiser.step(here.positions, point.forces)
-        here = here.moved(moved)
+            return Descent(current, point, energies)
+        current = current.moved(minimiser.step(current.positions, point.forces))
 
 
-def exploded(moves: Floats, forces: Floats) -> str:
-    """Why a structure cannot be followed any further, from how far (Å) its atoms have gone; empty if it can."""
-    if (distance := largest_norm(moves)) > TOO_FAR:
-        return f"exploded: an atom is {distance:.0f} Å from where it was"
+def explosion(displacements: Floats, forces: Floats) -> str:
+    """Why a structure has exploded, from displacements (Å) since the start and forces (eV/Å); empty if it has not."""
+    if (distance := largest_norm(displacements)) > TOO_FAR:
+        return f"exploded: an atom is {distance:.0f} Å from its first position"
     if (force := largest_norm(forces)) > TOO_STRONG:
-        return f"exploded: a force of {force:.1e} eV/Å"
+        return f"exploded: a force is {force:.1e} eV/Å"
     return ""
 
 
-def after(steps: int, reason: str) -> str:
-    """The reason, with the number of steps that had been made."""
+def after_steps(steps: int, reason: str) -> str:
+    """The reason, with the number of completed steps before it."""
     return f"after {steps} steps: {reason}" if steps and reason else reason

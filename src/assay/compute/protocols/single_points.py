@@ -1,14 +1,14 @@
-"""Single points: every structure is evaluated once, nothing moves."""
+"""Single points: every structure is evaluated once, without moving any atom."""
 
 from __future__ import annotations
 
-from assay.compute.protocols import Asking, Ending
+from assay.compute.protocols import Ending, Requests
 from assay.jobs import SinglePoints
 from assay.outcome import FAILED, OK, pack_points
 
 
-def run_single_points(job: SinglePoints) -> Asking[Ending]:
-    """Asks for all structures at once. One that was refused makes the job failed, the others keep their values."""
+def run_single_points(job: SinglePoints) -> Requests[Ending]:
+    """Evaluate all structures in one round. If the model refuses some, the job has failed, with the other values."""
     points = (yield list(job.structures)) if job.structures else []
     values = pack_points(points, [len(s) for s in job.structures])
     bad = [p for p in points if not p.ok]

@@ -1,4 +1,4 @@
-"""What a benchmark watches during a run, to end it when enough is known: in memory that does not grow with the run."""
+"""Quantities that are watched during a run, to end it when they are precise enough. The memory use is constant."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.blocks import average
-from assay.analysis.motion import watched
+from assay.analysis.motion import watched_quantity
 from assay.jobs import Dynamics
 from assay.structure import Floats
 
 EARLIEST_STOP = 0.2
-"""A run is not stopped for being sure enough before this part of it is done, and looked at again at every 2 %."""
+"""A run may end early only after this fraction of its frames; the error is computed every 2 % of the frames."""
 
 MOST_BLOCKS = 2048
-"""More means than this are not kept: then each two neighbours become one, and new ones are of twice as many frames."""
+"""If there are more block means than this, neighbours are merged in pairs and the block length doubles."""
 
 
 @dataclass
 class Watching:
-    """Means (Å) of what is watched over successive blocks of frames, one frame each at first.
+    """Means (Å) of the watched quantities over successive blocks of frames; a block starts with one frame.
 
-    Means of blocks have the mean and, since their correlation is counted, the standard error of the frames. So blocks
-    lose nothing, and a checkpoint has the same size at the start and at the end of a run.
+    Block means have the same mean as the frames and, because their correlation is taken into account, the same standard
+    error. So blocks lose nothing, and a checkpoint has the same size at the start and at the end of a run.
     """
 
     job: Dynamics
@@ -33,34 +33,34 @@ class Watching:
     length: int = 1
     """Frames in a block."""
 
-    begun: int = 0
-    """Frames in the block that is not full yet, of which `total` is the sum."""
+    in_block: int = 0
+    """Frames in the current block, which is not complete; `total` is their sum."""
 
     def __post_init__(self) -> None:
         self.total = np.zeros(len(self.job.watch))
 
     @property
     def frames(self) -> int:
-        """How many have been seen."""
-        return len(self.means) * self.length + self.begun
+        """Number of frames so far."""
+        return len(self.means) * self.length + self.in_block
 
     def add(self, positions: Floats) -> None:
-        """Look at a frame."""
+        """Add a frame."""
         if self.job.until_error is None or not self.job.watch:
             return
-        self.total += [watched(watch, positions) for watch in self.job.watch]
-        self.begun += 1
-        if self.begun < self.length:
+        self.total += [watched_quantity(watch, positions) for watch in self.job.watch]
+        self.in_block += 1
+        if self.in_block < self.length:
             return
         self.means.append((self.total / self.length).tolist())
-        self.total[:], self.begun = 0.0, 0
+        self.total[:], self.in_block = 0.0, 0
         if len(self.means) >= MOST_BLOCKS:
             self.means = np.array(self.means).reshape(-1, 2, len(self.job.watch)).mean(axis=1).tolist()
             self.length *= 2
 
     @property
-    def sure(self) -> bool:
-        """True when it is time to look and the standard errors of all that is watched are small enough."""
+    def precise_enough(self) -> bool:
+        """True if this is a frame to check and the standard errors of all watched quantities are small enough."""
         planned = self.job.steps // self.job.interval + 1
         if self.job.until_error is None or not self.means:
             return False
@@ -70,11 +70,11 @@ class Watching:
         return all(error is not None and error < self.job.until_error for error in errors)
 
     def state(self) -> dict[str, Any]:
-        """What a later process needs to go on watching."""
+        """Everything that another process needs to continue."""
         means = np.array(self.means, dtype=float).reshape(len(self.means), len(self.job.watch))
-        return {"watched": means, "watched_total": self.total, "watched_counts": [self.length, self.begun]}
+        return {"watched": means, "watched_total": self.total, "watched_counts": [self.length, self.in_block]}
 
-    def recall(self, saved: Mapping[str, Any]) -> None:
-        """Know again what an earlier process had seen."""
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Continue from the state that an earlier process saved."""
         self.means, self.total = np.asarray(saved["watched"]).tolist(), np.array(saved["watched_total"])
-        self.length, self.begun = saved["watched_counts"]
+        self.length, self.in_block = saved["watched_counts"]

@@ -1,0 +1,136 @@
+"""One evaluation of one structure with an ASE calculator, and the checks of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.errors import Cause, ModelFailure
+from assay.outcome import Point
+from assay.structure import Floats, Structure
+
+if TYPE_CHECKING:
+    from ase import Atoms
+    from ase.calculators.calculator import Calculator
+
+ALL_CHANGES = ["positions", "numbers", "cell", "pbc", "initial_charges", "initial_magmoms"]
+
+PUBLIC_METHODS = ("get_potential_energy", "get_forces", "get_stress", "get_property")
+
+
+def evaluate(
+    calculator: Calculator,
+    structure: Structure,
+    properties: tuple[str, ...],
+    atoms: Atoms | None = None,
+    on_change: Callable[[], None] | None = None,
+) -> Point:
+    """Evaluate one structure with a calculator and check the results.
+
+    `on_change` is called if the calculator changed the atoms, which it must not do.
+    """
+    target = structure.to_atoms() if atoms is None else atoms
+    requested = [name for name in properties if name != "stress" or has_stress(calculator)]
+    try:
+        results = _results(calculator, target, requested)
+    except MemoryError:
+        raise
+    except ModelFailure as failure:  # raised by an adapter, with its own reason
+        raise ModelFailure(f"refused: {failure}") from failure
+    except (Exception, SystemExit) as error:  # a model that calls sys.exit has refused, too
+        raise ModelFailure(f"refused: {type(error).__name__}: {error}".strip()) from error
+    if on_change is not None and _changed(target, structure):
+        on_change()
+    pattern = "".join("T" if periodic else "F" for periodic in target.pbc)
+    stress = results.get("stress") if "stress" in properties else None
+    return Point(_energy(results), _forces(results, len(structure)), _stress(stress), pbc=pattern)
+
+
+def answers_by_calculate(calculator: Calculator) -> bool:
+    """True if ASE's public methods return exactly what `calculate` writes into `results`.
+
+    A calculator that overrides a public method must be called through it, because users call it that way.
+    """
+    if not isinstance(getattr(calculator, "results", None), dict) or not hasattr(calculator, "calculate"):
+        return False
+    owners = [getattr(getattr(type(calculator), name, None), "__module__", "") or "" for name in PUBLIC_METHODS]
+    return all(owner.startswith("ase.") for owner in owners) and not set(PUBLIC_METHODS) & set(vars(calculator))
+
+
+def has_stress(calculator: Calculator) -> bool:
+    """True if the calculator lists the stress among its properties."""
+    return "stress" in getattr(calculator, "implemented_properties", ())
+
+
+def _changed(atoms: Atoms, structure: Structure) -> bool:
+    """True if the atoms differ from the structure."""
+    return not (
+        np.array_equal(atoms.arrays["positions"], structure.positions)
+        and np.array_equal(atoms.arrays["numbers"], structure.numbers)
+        and np.array_equal(atoms.cell.array, structure.cell)
+        and tuple(atoms.pbc) == structure.pbc
+    )
+
+
+def _results(calculator: Calculator, atoms: Atoms, properties: list[str]) -> dict[str, object]:
+    """Results of `calculate` if the public methods are ASE's own, else of the public methods."""
+    if answers_by_calculate(calculator):
+        calculator.results = {}
+        calculator.calculate(atoms, properties, list(ALL_CHANGES))
+        return calculator.results
+    if hasattr(calculator, "reset"):
+        calculator.reset()  # the Atoms object is the same as in the last call, so a cache could miss the change
+    results: dict[str, object] = {
+        "energy": calculator.get_potential_energy(atoms),
+        "forces": calculator.get_forces(atoms),
+    }
+    if "stress" in properties:
+        results["stress"] = calculator.get_stress(atoms)
+    return results
+
+
+def _numbers(value: object, what: str) -> Floats:
+    """The value as a new array of floats; `ModelFailure` if that is not possible."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelFailure(f"returned {what} that cannot be read as numbers: {error}", Cause.MALFORMED) from error
+
+
+def _energy(results: dict[str, object]) -> float:
+    if "energy" not in results:
+        raise ModelFailure("returned no energy", Cause.MALFORMED)
+    energy = _numbers(results["energy"], "an energy")
+    if energy.size != 1:
+        raise ModelFailure(f"returned an energy of shape {energy.shape}, expected one number", Cause.MALFORMED)
+    value = float(energy.reshape(-1)[0])
+    if value - value != 0.0:  # NaN or infinite, without the cost of a library call
+        raise ModelFailure(f"returned the energy {value}", Cause.NOT_FINITE)
+    return value
+
+
+def _forces(results: dict[str, object], count: int) -> Floats:
+    if "forces" not in results:
+        raise ModelFailure("returned no forces", Cause.MALFORMED)
+    # A copy, because a calculator may reuse the same array in the next call.
+    forces = _numbers(results["forces"], "forces")
+    if forces.shape != (count, 3):
+        raise ModelFailure(f"returned forces of shape {forces.shape} for {count} atoms", Cause.MALFORMED)
+    if not np.isfinite(forces).all():
+        raise ModelFailure("returned forces that are NaN or infinite", Cause.NOT_FINITE)
+    return forces
+
+
+def _stress(stress: object) -> Floats | None:
+    if stress is None:
+        return None
+    array = _numbers(stress, "a stress")
+    if array.shape == (3, 3):
+        array = array[[0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]]
+    if array.shape != (6,):
+        raise ModelFailure(f"returned a stress of shape {array.shape}, expected six Voigt components", Cause.MALFORMED)
+    if not np.isfinite(array).all():
+        raise ModelFailure("returned a stress that is NaN or infinite", Cause.NOT_FINITE)
+    return array
