@@ -30,7 +30,7 @@ class Family:
         step: Displacement (Å) for the slope of the energy in single precision.
         slope: Largest error (eV/Å) of that slope.
         vacuum: How far a slab may be from itself in a box, and a cell from its supercell.
-        cutoff: Atoms this far apart (Å) do not interact; none for models with long-range parts.
+        cutoff: Atoms this far apart (Å) do not interact; none where energies of separate atoms do not add up.
         others_refused: Whether elements outside the claim are refused.
         files: Whether users can open files of the family, `family:FILE`.
         conservative: Whether forces are derived from the energy, not predicted beside it.
@@ -69,7 +69,7 @@ FAMILIES = {
     "mace": Family("mace-off23-small", Tolerance(1e-5, 1e-5, 2e-5, 2e-5), double=Tolerance(5e-12, 5e-12, 1e-11, 1e-11)),
     "mattersim": Family("mattersim-1m", step=0.004, others_refused=False),
     "nep": Family("nep89"),
-    "orb": Family("orb-d3-xs-v2", single=Tolerance(2e-5, 1e-6, 2e-5, 2e-6), conservative=False),
+    "orb": Family("orb-d3-xs-v2", single=Tolerance(2e-5, 1e-6, 2e-5, 2e-6), cutoff=None, conservative=False),
     # Closer than 0.5 Å, forces reach 4e7 eV/Å, of which single precision keeps five digits or fewer.
     "sevennet": Family("sevennet-0", Tolerance(2e-5, 2e-5, 2e-5, 2e-5), shortest=0.5),
     "so3lr": Family(

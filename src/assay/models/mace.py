@@ -186,7 +186,7 @@ class MaceBatch:
             from ase.data import chemical_symbols
 
             unknown = sorted({chemical_symbols[z] for z in numbers[kinds < 0]})
-            raise ModelFailure(f"this MACE model does not know {', '.join(unknown)}")
+            raise ModelFailure(f"this MACE model does not support {', '.join(unknown)}")
         return kinds
 
 

@@ -44,10 +44,13 @@ def check_benchmark(
     assert_declared(made)
     assert_documented(made)
     assert_catches_exist(made)
-    for survey in surveys.values():
-        assert_cases_are_stable(made, survey, source)
-        assert_limit_takes_the_first_cases(made, survey, source)
-        assert_failures_are_observed(made, survey, source)
+    for label, survey in surveys.items():
+        try:
+            assert_cases_are_stable(made, survey, source)
+            assert_limit_takes_the_first_cases(made, survey, source)
+            assert_failures_are_observed(made, survey, source)
+        except AssertionError as error:
+            raise AssertionError(f"{error} (survey '{label}')") from error
     assert_no_answer_is_no_success(made, surveys, source)
     assert_nothing_evaluated_scores_nothing(made)
     assert_scores_are_between_0_and_1(made)
@@ -85,7 +88,10 @@ def assert_declared(benchmark: Benchmark) -> None:
         _fail(benchmark, f"the threshold of '{wrong[0]}' is not a positive number")
     if kind.version < 1:
         _fail(benchmark, f"its version is {kind.version}, expected 1 or more")
-    dumps({item.name: getattr(benchmark, item.name) for item in fields(benchmark)})  # settings are kept in the store
+    try:
+        dumps({item.name: getattr(benchmark, item.name) for item in fields(benchmark)})
+    except (TypeError, ValueError) as error:
+        _fail(benchmark, f"its settings are kept with the results and must be plain data: {error}")
 
 
 def assert_documented(benchmark: Benchmark) -> None:

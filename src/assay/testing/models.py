@@ -43,8 +43,9 @@ def assert_batch_matches_single(
 ) -> None:
     """Fail unless a batch gives what the calculator gives, one structure at a time.
 
-    The structures are evaluated together in three orders, each alone in a batch, and together once more, because an
-    answer must not depend on what was evaluated before. An empty batch must give an empty list.
+    The structures are evaluated together in three orders, then all lone atoms (a batch without any neighbours), each
+    structure alone in a batch, and together once more, because an answer must not depend on what was evaluated before.
+    An empty batch must give an empty list.
 
     Args:
         source: Anything that `assay.load_model` takes: a name, a factory, a calculator, a `Model`.
@@ -56,12 +57,12 @@ def assert_batch_matches_single(
     allowed = tolerance or tolerance_of(model)
     evaluator, expected, names = batch_of(model), single_answers(model, named), list(named)
     shuffled = [names[i] for i in np.random.default_rng(1).permutation(len(names))]
-    orders = {"in one batch": names, "in reverse order": names[::-1], "in random order": shuffled}
-    for words, order in {**orders, "in a batch after others": names}.items():
-        batch = {name: named[name] for name in order}
+    lone = [name for name, structure in named.items() if len(structure) == 1]
+    batches = [("in one batch", names), ("in reverse order", names[::-1]), ("in random order", shuffled)]
+    batches += [("in a batch of lone atoms", lone), *(("in a batch of one", [name]) for name in names)]
+    for words, members in [*batches, ("in a batch after others", names)]:
+        batch = {name: named[name] for name in members}
         _assert_batch(model, evaluator, batch, expected, allowed, words)
-    for name, structure in named.items():
-        _assert_batch(model, evaluator, {name: structure}, expected, allowed, "in a batch of one")
     if len(evaluator.evaluate([])) != 0:
         fail(model, "an empty batch gives answers")
 
@@ -109,6 +110,8 @@ def assert_same_in_another_process(
         values = fresh_process.run(AseEngine(model), Probe("fresh_process", tuple(named.values())))
     except (Unsupported, ModelFailure) as error:
         fail(model, f"it does not work in another process: {error}")
+    if len(np.asarray(values["indices"])) < len(named):
+        fail(model, f"only {len(np.asarray(values['indices']))} of {len(named)} structures are answered")
     columns = [np.asarray(values[name], dtype=float) for name in ("energy", "forces", "scale", "max_force")]
     for name, energy, force, scale, largest in zip(named, *columns, strict=True):
         if energy > allowed.energy + allowed.relative_energy * scale:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -115,24 +115,31 @@ def assert_open_directions_have_no_images(
 ) -> None:
     """Fail unless a direction without periodicity is like one with much vacuum, in every pattern that is claimed.
 
-    True of models whose interactions end within `vacuum` (Å). The same cell with periodicity in all directions must
-    give another energy, so that a model without any images does not pass.
+    True of models whose interactions end within `vacuum` (Å). Molecules are tried with and without a cell, which has no
+    meaning for them. The same cell with periodicity in all directions must give another energy, so that a model without
+    any images does not pass.
     """
     model = load_model(source)
     cell = skewed_cell(model.card.elements or (1, 6, 7, 8)) if structure is None else structure
-    claimed = [p for p in ("FFF", *PERIODIC_PATTERNS) if p in (model.card.pbc or ()) and p != "TTT"]
     calculator = model.build()
     crystal = answer_of(calculator, replace(cell, pbc=(True, True, True)))
     rows: list[tuple[str, Answer, Answer]] = []
-    for pattern in claimed:
-        body = replace(cell, pbc=(pattern[0] == "T", pattern[1] == "T", pattern[2] == "T"))
+    for name, body in _without_some_periodicity(cell, model.card.pbc or ()):
         expected = answer_of(calculator, with_vacuum(body, vacuum))
-        rows.append((f"cell {pattern}", answer_of(calculator, body), expected))
+        rows.append((name, answer_of(calculator, body), expected))
         if model.build_batch is not None:
-            rows.append((f"cell {pattern} in a batch", batch_answers(batch_of(model), [body])[0], expected))
+            rows.append((f"{name} in a batch", batch_answers(batch_of(model), [body])[0], expected))
         if abs(crystal[0] - expected[0]) < 0.01:
-            fail(model, f"cell {pattern} has the energy of the crystal: no image is felt")
+            fail(model, f"{name} has the energy of the crystal: no image is felt")
     assert_same(model, rows, tolerance or tolerance_of(model), f"from themselves with {vacuum:.0f} Å of vacuum")
+
+
+def _without_some_periodicity(cell: Structure, pbc: Sequence[str]) -> Iterator[tuple[str, Structure]]:
+    """The atoms of a cell in each claimed pattern that is not periodic in all directions."""
+    for pattern in (p for p in ("FFF", *PERIODIC_PATTERNS) if p in pbc and p != "TTT"):
+        yield f"cell {pattern}", replace(cell, pbc=(pattern[0] == "T", pattern[1] == "T", pattern[2] == "T"))
+    if "FFF" in pbc:
+        yield "molecule without a cell", replace(cell, cell=np.zeros((3, 3)), pbc=(False, False, False))
 
 
 def with_vacuum(structure: Structure, vacuum: float) -> Structure:
