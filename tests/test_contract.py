@@ -21,17 +21,15 @@ from pathlib import Path
 import pytest
 
 from assay.api import Report, check, run
-from assay.benchmark import Benchmark, Case, Scope, observe_case, planned_cases
+from assay.benchmark import Benchmark
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.registry import registered_benchmarks
 from assay.data.source import DataSource, open_data
-from assay.jobs import job_key
-from assay.model import PERIODIC_PATTERNS, ModelCard
 from assay.observation import Observation
 from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.sabotage.data import write_sound_data
-from assay.store.codec import plain
-from assay.survey import Subject, Survey
+from assay.testing import check_benchmark
+from assay.testing.benchmarks import assert_order_does_not_matter
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
@@ -51,37 +49,6 @@ def build(name: str) -> Benchmark:
     return registered_benchmarks()[name]()
 
 
-def survey(**changes: object) -> Survey:
-    """A model of copper and gold that answers everything, as a survey would find it."""
-    subjects = (
-        Subject("Cu", (29,), 1.0, 1.0, 1.0),
-        Subject("Au", (79,), 1.12, 1.0, 2.0),
-        Subject("CuAu", (29, 79), 1.0, 1.0, 1.5),
-    )
-    given: dict = {
-        "card": ModelCard("a model", elements=(29, 79), pbc=("FFF", *PERIODIC_PATTERNS)),
-        "answered": (29, 79),
-        "refused": {1: "refused: no"},
-        "subjects": subjects,
-        "pbc": ("FFF", *PERIODIC_PATTERNS),
-        "stress": True,
-        **changes,
-    }
-    return Survey(**given)
-
-
-SURVEYS = {
-    "everything": survey(),
-    "clusters only": survey(pbc=("FFF",), stress=False),
-    "crystals only": survey(pbc=PERIODIC_PATTERNS),
-    "one species": survey(subjects=survey().subjects[:1]),
-    "single precision and noise": survey(precision="float32", noise_energy=1e-6, noise_force=1e-5),
-    "lost gold": survey(answered=(29,), lost={79: "the worker died"}, subjects=survey().subjects[:1]),
-    "no answer at all": survey(answered=(), subjects=(), refused={29: "refused: no", 79: "refused: no"}),
-    "no contact": survey(contact_error="no answer within 120 s"),
-}
-
-
 SCRATCH = tempfile.TemporaryDirectory(prefix="assay-contract-")
 
 
@@ -97,84 +64,9 @@ def sound_source() -> DataSource:
     return open_data([sound_folder()])
 
 
-def cases(name: str, found: Survey, limit: int | None = None) -> list[Case]:
-    """The cases of a benchmark for a survey."""
-    return planned_cases(build(name), Scope(found, sound_source()), limit)
-
-
 @every_benchmark
-def test_path_is_name_is_class(name: str) -> None:
-    kind = registered_benchmarks()[name]
-    assert kind.__module__ == f"assay.benchmarks.{name}"
-    assert kind.__name__ == "".join(word.title() for word in name.partition(".")[2].split("_"))
-    assert kind.name == name
-    assert kind.version >= 1
-    assert kind.metrics
-
-
-@every_benchmark
-def test_docstrings_say_why_and_how_and_against_what(name: str) -> None:
-    kind = registered_benchmarks()[name]
-    text = sys.modules[kind.__module__].__doc__ or ""
-    first, _, rest = text.partition("\n\n")
-    assert first.endswith(".")
-    assert "\n" not in first
-    assert "\nProtocol:" in rest
-    assert "\nReference: " in rest
-    assert (kind.__doc__ or "").strip()
-
-
-@every_benchmark
-@pytest.mark.parametrize("found", SURVEYS.values(), ids=SURVEYS)
-def test_cases_are_unique_stable_and_plain(name: str, found: Survey) -> None:
-    first, second = cases(name, found), cases(name, found)
-    ids = [case.id for case in first]
-    assert ids
-    assert len(set(ids)) == len(ids)
-    assert ids == [case.id for case in second]
-    for a, b in zip(first, second, strict=True):
-        keys = [{role: job_key(job, "model") for role, job in case.jobs.items()} for case in (a, b)]
-        assert keys[0] == keys[1]
-        assert json.dumps(plain(a.context), allow_nan=False) == json.dumps(plain(b.context), allow_nan=False)
-        assert a.jobs or a.unsupported or a.lost or a.failure
-
-
-@every_benchmark
-def test_limit_takes_the_first_cases(name: str) -> None:
-    everything = [case.id for case in cases(name, SURVEYS["everything"])]
-    assert [case.id for case in cases(name, SURVEYS["everything"], limit=2)] == everything[:2]
-
-
-@every_benchmark
-def test_a_model_that_never_answered_fails_and_one_that_was_lost_is_an_error(name: str) -> None:
-    benchmark = build(name)
-    for found, expected in (("no answer at all", {"failed", "unsupported"}), ("no contact", {"error"})):
-        made = [case for case in cases(name, SURVEYS[found]) if not case.jobs]
-        observations = [observe_case(benchmark, case, {}) for case in made]
-        assert {o.status for o in observations} <= expected
-        assert not observations or not good(benchmark, observations)
-
-
-@every_benchmark
-def test_nothing_evaluated_is_never_a_pass(name: str) -> None:
-    benchmark = build(name)
-    for statuses in ((), ("unsupported",), ("error",), ("failed",), ("failed", "unsupported"), ("error", "failed")):
-        nothing = [Observation(f"case {i}", status, reason="refused: no") for i, status in enumerate(statuses)]
-        assert not good(benchmark, nothing)
-        if isinstance(benchmark, Check):
-            verdict = benchmark.verdict(nothing)
-            assert verdict.evaluated == 0
-            assert verdict.status != "ok"
-            assert verdict.grade in {None, "F"}
-
-
-def good(benchmark: Benchmark, observations: list[Observation]) -> bool:
-    """True when a benchmark has anything good to say: a pass, a value, a score above 0."""
-    if isinstance(benchmark, Check):
-        return benchmark.verdict(observations).passed is True
-    metrics = benchmark.measure(observations)
-    scores = [benchmark.case_score(o) for o in observations] + [m.score for m in metrics]
-    return any(m.value is not None for m in metrics) or any(scores)
+def test_every_benchmark_keeps_its_promises(name: str) -> None:
+    check_benchmark(name, data=sound_source())
 
 
 def test_mandatory_checks_are_those_of_the_contract() -> None:
@@ -234,14 +126,7 @@ def passes_every_check_that_applies(model: str) -> None:
 def order_of_observations_does_not_matter(name: str, model: str) -> None:
     benchmark = build(name)
     report = verified(model) if isinstance(benchmark, Check) else measured(model)
-    found = next(b for b in report.result.benchmarks if b.name == name)
-    forwards, backwards = list(found.observations), list(found.observations)[::-1]
-    if isinstance(benchmark, Check):
-        one, two = benchmark.verdict(forwards), benchmark.verdict(backwards)
-        for field in ("status", "passed", "grade", "error", "tolerance", "evaluated", "refused", "skipped"):
-            assert getattr(one, field) == getattr(two, field), name
-    for a, b in zip(benchmark.measure(forwards), benchmark.measure(backwards), strict=True):
-        assert (a.name, a.value, a.score, a.coverage) == (b.name, b.value, b.score, b.coverage), name
+    assert_order_does_not_matter(benchmark, next(b for b in report.result.benchmarks if b.name == name).observations)
 
 
 def is_finite_json(report: Report) -> None:
@@ -284,13 +169,6 @@ def test_gfn2_xtb_passes_what_is_mandatory() -> None:
 
 CATCHES = [(name, model) for name in NAMES for model in registered_benchmarks()[name].catches]
 CAUGHT = [(SHORT[short], entry.name) for entry in BROKEN.values() for short in entry.caught_by]
-
-
-@every_benchmark
-def test_every_benchmark_names_a_broken_model_that_it_catches(name: str) -> None:
-    catches = registered_benchmarks()[name].catches
-    assert catches
-    assert set(catches) <= set(BROKEN)
 
 
 def test_both_lists_of_who_catches_what_agree() -> None:

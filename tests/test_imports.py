@@ -71,6 +71,12 @@ def test_help_imports_no_numpy(arguments: list[str]) -> None:
     assert packages & {*HEAVY, "numpy", "rich", "h5py", "pebble"} == set()
 
 
+def test_assertions_for_authors_import_neither_a_model_package_nor_a_test_framework() -> None:
+    process = python("import sys, assay.testing; print(*sorted({n.partition('.')[0] for n in sys.modules}))")
+    assert "assay" in process.stdout.split(), process.stderr
+    assert set(process.stdout.split()) & {*HEAVY, "pytest", "hypothesis"} == set()
+
+
 def test_the_package_itself_imports_nothing() -> None:
     code = (
         "import sys, assay; print(*sorted(n for n in sys.modules if n.partition('.')[0] in ('assay', 'numpy', 'ase')))"

@@ -1,4 +1,4 @@
-"""Ethanol in motion with each family: by its calculator and by its batch, side by side, the same simulation."""
+"""Ethanol in motion with each family: its calculator and its batch give the same simulation."""
 
 from __future__ import annotations
 
@@ -18,29 +18,20 @@ from assay.compute.engines.batched import BatchedEngine
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.protocols.integrators import temperature
 from assay.jobs import Dynamics
-from assay.models import family_names
 from assay.models.loading import load_model
 from assay.outcome import OK
+from assay.store.trajectory import Trajectory, trajectory_path
 from assay.structure import Floats, Structure, from_atoms
+from families import one_of_each_family
 
-WITHOUT_PACKAGES = {"classical", "xtb", "kim"}
-DIRECT_FORCES = {"orb-d3-xs-v2"}
-"""Models whose forces are predicted beside the energy, not derived from it."""
-
-FIRST = [
-    pytest.param(names[0], marks=pytest.mark.family(family))
-    for family, names in family_names().items()
-    if family not in WITHOUT_PACKAGES
-]
-one_of_each_family = pytest.mark.parametrize("name", FIRST)
 ETHANOL = from_atoms(molecule("CH3CH2OH"))
 SEEDS, STEPS = (1, 2), 120
 Frames = tuple[Floats, Floats, Floats]
-"""Positions (frames, atoms, 3), potential and kinetic energies (eV) of a run, a frame a step."""
+"""Positions (frames, atoms, 3), potential and kinetic energies (eV) of a run, one frame for each step."""
 
 
 def jobs() -> list[Dynamics]:
-    """Two ensembles, some seeds."""
+    """Runs in two ensembles, each with two seeds."""
     start = Structure.build(ETHANOL.numbers, ETHANOL.positions)
     job = Dynamics(replace(start, charge=0, spin=1), timestep=0.5, steps=STEPS, interval=1)
     return [replace(job, ensemble=ensemble, seed=seed) for ensemble in ("nve", "nvt") for seed in SEEDS]
@@ -60,7 +51,10 @@ def simulated(name: str) -> tuple[Sequence[Frames], Sequence[Frames]]:
         for outcome in together:
             assert outcome.provenance["batch"]["alone"] == 0, outcome.provenance["batch"]
         return tuple(
-            [_frames(replace(o, folder=Path(folder) / place)) for o in sorted(found, key=lambda o: o.key)]
+            [
+                _frames(replace(o, frames=Trajectory(trajectory_path(Path(folder) / place, o.key))))
+                for o in sorted(found, key=lambda o: o.key)
+            ]
             for place, found in (("alone", alone), ("together", together))
         )  # type: ignore[return-value]
 
@@ -72,20 +66,18 @@ def _frames(outcome) -> Frames:  # type: ignore[no-untyped-def]
     return frames.positions, trajectory.series("energy"), trajectory.series("kinetic")
 
 
-@one_of_each_family
+@one_of_each_family()
 def test_a_batch_moves_atoms_as_the_calculator_does(name: str) -> None:
     """For 20 steps, before differences in the last digits of single precision have grown."""
     for (one, energy, _), (other, same, _) in zip(*simulated(name), strict=True):
         assert np.abs(one[:21] - other[:21]).max() < 1e-4
         assert energy[:21] == pytest.approx(same[:21], abs=1e-3)
-        assert np.abs(one[20] - one[0]).max() > 0.02, "they do move"
+        assert np.abs(one[20] - one[0]).max() > 0.02, "atoms do not move"
 
 
-@one_of_each_family
-def test_energy_is_kept_alone_and_in_batches(name: str) -> None:
-    """The error of a slope over 60 fs is that of the vibrations, a few meV; forces that are no gradient do worse."""
-    if name in DIRECT_FORCES:
-        pytest.skip("its forces are no gradient of its energy, which `energy_conservation` is there to say")
+@one_of_each_family(lambda family, _: family.conservative)
+def test_energy_is_conserved_alone_and_in_batches(name: str) -> None:
+    """The error of a slope over 60 fs is that of the vibrations, a few meV; forces that are not a gradient do worse."""
     for runs in simulated(name):
         for _, energy, kinetic in runs[: len(SEEDS)]:
             total, exchanged = energy + kinetic, np.std(kinetic)
@@ -94,9 +86,9 @@ def test_energy_is_kept_alone_and_in_batches(name: str) -> None:
             assert abs(slope.value) < 5e-3, "eV/atom/ps"
 
 
-@one_of_each_family
-def test_a_thermostat_is_at_work_alone_and_in_batches(name: str) -> None:
-    """A tenth of a picosecond cannot measure a temperature, but tell one from none and from an explosion."""
+@one_of_each_family()
+def test_a_thermostat_works_alone_and_in_batches(name: str) -> None:
+    """0.06 ps is too short to measure a temperature, but shows a thermostat without effect, or an explosion."""
     for runs in simulated(name):
         kelvin = [temperature(float(k), 3 * len(ETHANOL)) for _, _, kinetic in runs[len(SEEDS) :] for k in kinetic]
         assert 100.0 < np.mean(kelvin) < 500.0

@@ -139,7 +139,7 @@ class MaceBatch:
         """Like ranges of structures to evaluate together; `sizes` counts atoms and edges up to each structure."""
         count = max(round(int(sizes[-1]) / PASS_SIZE), 1) if self.device.type == "cpu" else 1
         starts = np.searchsorted(sizes, np.linspace(0.0, sizes[-1], count + 1)[:-1])
-        yield from pairwise([*np.unique(starts).tolist(), len(sizes) - 1])
+        yield from pairwise(np.unique([*starts, len(sizes) - 1]).tolist())  # none is empty if the last one is large
 
     def _forward(
         self, structures: Sequence[Structure], pairs: Neighbours, edges: np.ndarray, start: int
@@ -186,7 +186,7 @@ class MaceBatch:
             from ase.data import chemical_symbols
 
             unknown = sorted({chemical_symbols[z] for z in numbers[kinds < 0]})
-            raise ModelFailure(f"this MACE model does not know {', '.join(unknown)}")
+            raise ModelFailure(f"this MACE model does not support {', '.join(unknown)}")
         return kinds
 
 
