@@ -1,7 +1,7 @@
 """Write what the documentation takes from the code, and check what people wrote against it. `make docs` runs this.
 
 Written into docs/benchmarks/ (not kept in git): a page for each benchmark from its module docstring, an index, the
-tables of broken models, of registered models and of kinds of data, and the help texts of the command line. Checked: the
+tables of broken models, of named models and of kinds of data, and the help texts of the command line. Checked: the
 tables of benchmarks and models in README.md, the matrix in docs/sabotage.md, and the numbers that pages quote
 (`phrases.py`). Exit code 1, with one line for each thing to mend, if these lag behind the code.
 """
@@ -23,7 +23,7 @@ from sabotage_matrix import must_catch, short_names
 
 from assay.benchmark import Benchmark, Metric
 from assay.benchmarks.registry import registered_benchmarks
-from assay.models import file_schemes, registered
+from assay.models import file_schemes, named_models
 from assay.sabotage import BROKEN, SOUND
 
 DOCS = Path(__file__).resolve().parent.parent
@@ -191,7 +191,7 @@ def stale_readme(known: dict[str, type[Benchmark]]) -> list[str]:
 def stale_models() -> list[str]:
     """Models and kinds of checkpoint that README.md should name and does not."""
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    names = [*registered(), *(f"{scheme}:FILE" for scheme in sorted(file_schemes()))]
+    names = [*named_models(), *(f"{scheme}:FILE" for scheme in sorted(file_schemes()))]
     return [f"README.md does not name the model '{name}'" for name in names if f"`{name}`" not in text]
 
 

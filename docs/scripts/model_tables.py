@@ -1,19 +1,19 @@
-"""The registered models as Markdown tables: what they claim, where their weights come from, and their notes."""
+"""Tables of the named models in Markdown: their claims, the origin of their weights, and their notes."""
 
 from __future__ import annotations
 
 from assay.model import PERIODIC_PATTERNS, ModelCard
-from assay.models import registered
-from assay.models.registry import Registered
+from assay.models import named_models
+from assay.models.registry import NamedModel
 
 DIGITS = 16
-"""Of a hash so many digits are shown; the adapter's file has it in full."""
+"""The number of digits of a hash that are shown; the file of the adapter has all of them."""
 
 
 def model_tables() -> str:
     """All tables, one after another."""
-    known = dict(sorted(registered().items()))
-    return "\n".join((_claims(known), "## Weights and licences\n", _origins(known), "## Notes\n", _notes(known)))
+    models = dict(sorted(named_models().items()))
+    return "\n".join((_claims(models), "## Weights and licences\n", _origins(models), "## Notes\n", _notes(models)))
 
 
 def _table(head: str, rows: list[str]) -> str:
@@ -21,19 +21,19 @@ def _table(head: str, rows: list[str]) -> str:
     return f"| {head} |\n{'|---' * columns}|\n" + "".join(f"| {row} |\n" for row in rows)
 
 
-def _claims(known: dict[str, Registered]) -> str:
+def _claims(models: dict[str, NamedModel]) -> str:
     head = "name | elements | structures | reads | precision | level of theory | batches | devices"
     rows = [
         f"`{name}` | {len(entry.card.elements or ())} | {structures(entry.card)} | {_reads(entry.card)} | "
         f"{entry.card.precision} | {entry.card.theory} | {'yes' if entry.build_batch else ''} | "
         f"{', '.join(entry.devices)}"
-        for name, entry in known.items()
+        for name, entry in models.items()
     ]
     return _table(head, rows)
 
 
 def structures(card: ModelCard) -> str:
-    """What a model claims about periodicity, in words."""
+    """The periodicity that a model claims, in words."""
     claimed = set(card.pbc or ())
     words = ["clusters"] if "FFF" in claimed else []
     if set(PERIODIC_PATTERNS) <= claimed:
@@ -48,15 +48,15 @@ def _reads(card: ModelCard) -> str:
     return ", ".join(word for word, has in (("charge", card.charge), ("spin", card.spin)) if has)
 
 
-def _origins(known: dict[str, Registered]) -> str:
+def _origins(models: dict[str, NamedModel]) -> str:
     head = "name | licence | install | weights"
     return _table(
         head,
-        [f"`{name}` | {entry.card.licence} | `{entry.install}` | {origin(entry)}" for name, entry in known.items()],
+        [f"`{name}` | {entry.card.licence} | `{entry.install}` | {origin(entry)}" for name, entry in models.items()],
     )
 
 
-def origin(entry: Registered) -> str:
+def origin(entry: NamedModel) -> str:
     """Where the weights of a model come from."""
     if entry.weights is not None:
         file = entry.weights
@@ -68,10 +68,10 @@ def origin(entry: Registered) -> str:
     return "none; parameters are part of the package"
 
 
-def _notes(known: dict[str, Registered]) -> str:
-    """Each note once, with the models that it is about."""
+def _notes(models: dict[str, NamedModel]) -> str:
+    """Each note once, with the names of its models."""
     about: dict[str, list[str]] = {}
-    for name, entry in known.items():
+    for name, entry in models.items():
         for note in entry.card.notes:
             about.setdefault(note, []).append(f"`{name}`")
     return "".join(f"- {', '.join(names)}: {note}\n" for note, names in about.items())
