@@ -1,7 +1,7 @@
 """Adapters: one file for each family of models.
 
 An adapter names models in `MODELS`, or opens models by a prefix such as `kim:NAME` (`SCHEME` and `open_model`), or does
-both. It imports the packages of its family only when a model is built, so that a list of all models is quick.
+both. It imports the packages of its family only when a model is built, so that a list of all models is fast.
 """
 
 from __future__ import annotations

@@ -42,10 +42,10 @@ def load_checked(path: Path, allowed: tuple[str, ...], device: str = "cpu") -> A
     if is_trusted():
         return _opened(path, device, weights_only=False)
     try:
-        wanted = torch.serialization.get_unsafe_globals_in_checkpoint(str(path))
+        names = torch.serialization.get_unsafe_globals_in_checkpoint(str(path))
     except Exception as error:
         raise _unreadable(path, error) from error
-    classes = [_class_of(name, path, allowed) for name in wanted]
+    classes = [_class_of(name, path, allowed) for name in names]
     with torch.serialization.safe_globals(classes):
         return _opened(path, device, weights_only=True)
 
@@ -90,14 +90,14 @@ def _class_of(name: str, path: Path, allowed: tuple[str, ...]) -> type:
     if not f"{module}.".startswith(allowed):
         raise cannot_open_safely(path, f"it contains '{name}'")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        item = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise _unreadable(path, error) from error
-    if not isinstance(found, type):
+    if not isinstance(item, type):
         raise cannot_open_safely(path, f"it calls the function '{name}'")
-    if not f"{found.__module__}.".startswith(allowed):
-        raise cannot_open_safely(path, f"it contains '{name}', which is '{found.__module__}.{found.__qualname__}'")
-    return found
+    if not f"{item.__module__}.".startswith(allowed):
+        raise cannot_open_safely(path, f"it contains '{name}', which is '{item.__module__}.{item.__qualname__}'")
+    return item
 
 
 def _unreadable(path: Path, error: Exception) -> AssayError:

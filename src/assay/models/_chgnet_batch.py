@@ -78,29 +78,29 @@ class ChgnetBatch:
         import torch
         from chgnet.model.model import BatchedGraph
 
-        real, whole = tensor_makers(torch.float32, self.device)
+        floats, integers = tensor_makers(torch.float32, self.device)
         undirected, one_way = undirected_bonds(pairs)
         angles, _ = bond_pairs(pairs.first, np.linalg.norm(pairs.vector, axis=1) < self.angle_cutoff)
         # Near the origin, positions in single precision have smaller rounding errors.
-        positions = real(np.concatenate([s.positions - s.positions[0] for s in structures]))
+        positions = floats(np.concatenate([s.positions - s.positions[0] for s in structures]))
         positions.requires_grad_(True)
         cells = np.stack([s.cell for s in structures])
-        moves = real(np.einsum("ei,eij->ej", pairs.shift, cells[pairs.structure]))
-        bonds = whole(np.stack([pairs.first, pairs.second], axis=1))
+        moves = floats(np.einsum("ei,eij->ej", pairs.shift, cells[pairs.structure]))
+        bonds = integers(np.stack([pairs.first, pairs.second], axis=1))
         ends = (positions[bonds[:, 0]], positions[bonds[:, 1]])
         identity = torch.eye(3, device=self.device)
-        for_atoms, for_bonds, directions = self.network.bond_basis_expansion(*ends, whole(one_way), moves, identity)
-        left, right = whole(angles[:, 0]), whole(angles[:, 1])
+        for_atoms, for_bonds, directions = self.network.bond_basis_expansion(*ends, integers(one_way), moves, identity)
+        left, right = integers(angles[:, 0]), integers(angles[:, 1])
         bases = self.network.angle_basis_expansion(directions[left], directions[right]) if len(angles) else left
         return BatchedGraph(
-            atomic_numbers=whole(numbers),
+            atomic_numbers=integers(numbers),
             bond_bases_ag=for_atoms,
             bond_bases_bg=for_bonds,
             angle_bases=bases,
             batched_atom_graph=bonds,
-            batched_bond_graph=whole(np.stack([pairs.first[angles[:, 0]], *undirected[angles.T]], axis=1)),
-            atom_owners=whole(pairs.atom_structure),
-            directed2undirected=whole(undirected),
+            batched_bond_graph=integers(np.stack([pairs.first[angles[:, 0]], *undirected[angles.T]], axis=1)),
+            atom_owners=integers(pairs.atom_structure),
+            directed2undirected=integers(undirected),
             atom_positions=[positions],
             strains=[],
             volumes=[],

@@ -65,16 +65,16 @@ class MaceBatch:
         cells = np.stack([s.cell for s in structures])
         owner, shift = pairs.structure[edges], pairs.shift[edges]
         first = int(pairs.atom_structure[offsets[0]])
-        real, whole = tensor_makers(self.dtype, self.device)
-        kinds = torch.nn.functional.one_hot(whole(self.index[numbers]), len(self.elements))
+        floats, integers = tensor_makers(self.dtype, self.device)
+        kinds = torch.nn.functional.one_hot(integers(self.index[numbers]), len(self.elements))
         return {
-            "positions": real(np.concatenate([s.positions for s in structures])),
+            "positions": floats(np.concatenate([s.positions for s in structures])),
             "node_attrs": kinds.to(self.dtype),
-            "edge_index": whole(np.stack([pairs.first[edges], pairs.second[edges]]) - offsets[0]),
-            "shifts": real(np.einsum("ei,eij->ej", shift, cells[owner - first])),
-            "unit_shifts": real(shift),
-            "cell": real(cells.reshape(-1, 3)),
-            "batch": whole(pairs.atom_structure[offsets[0] : offsets[-1]] - first),
-            "ptr": whole(offsets - offsets[0]),
-            "head": whole(np.full(len(structures), self.head)),
+            "edge_index": integers(np.stack([pairs.first[edges], pairs.second[edges]]) - offsets[0]),
+            "shifts": floats(np.einsum("ei,eij->ej", shift, cells[owner - first])),
+            "unit_shifts": floats(shift),
+            "cell": floats(cells.reshape(-1, 3)),
+            "batch": integers(pairs.atom_structure[offsets[0] : offsets[-1]] - first),
+            "ptr": integers(offsets - offsets[0]),
+            "head": integers(np.full(len(structures), self.head)),
         }

@@ -30,13 +30,13 @@ def precision_of(network: Any) -> str:
 
 
 @contextmanager
-def default_precision(wanted: str = "") -> Iterator[None]:
+def default_precision(precision: str = "") -> Iterator[None]:
     """Use a default precision of torch for a while; restore the old one even if MACE has changed it and failed."""
     import torch
 
     before = torch.get_default_dtype()
     try:
-        torch.set_default_dtype(getattr(torch, wanted) if wanted else before)
+        torch.set_default_dtype(getattr(torch, precision) if precision else before)
         yield
     finally:
         torch.set_default_dtype(before)

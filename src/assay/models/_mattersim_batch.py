@@ -64,22 +64,22 @@ class MatterSimBatch:
         triples, per_bond = bond_pairs(pairs.first, short)
         bonds = np.bincount(pairs.structure, minlength=len(structures))
         positions, cells, shifts = self._folded(structures, pairs)
-        real, whole = tensor_makers(torch.float32, self.device)
+        floats, integers = tensor_makers(torch.float32, self.device)
         return {
-            "atom_pos": real(positions),
-            "atom_attr": real(numbers[:, None]),
-            "cell": real(cells),
-            "pbc_offsets": real(shifts),
-            "edge_index": whole(np.stack([pairs.first, pairs.second])),
-            "three_body_indices": whole(triples),
-            "bond_index_bias": whole(np.zeros((len(triples), 1))),
-            "three_body_edge_map": whole(triples[:, 0]),
-            "num_triple_ij": whole(per_bond[:, None]),
-            "num_three_body": whole(np.bincount(pairs.structure[triples[:, 0]], minlength=len(structures))),
-            "num_bonds": whole(bonds),
-            "num_atoms": whole(np.diff(pairs.offsets)),
-            "num_graphs": whole(len(structures)),
-            "batch": whole(pairs.atom_structure),
+            "atom_pos": floats(positions),
+            "atom_attr": floats(numbers[:, None]),
+            "cell": floats(cells),
+            "pbc_offsets": floats(shifts),
+            "edge_index": integers(np.stack([pairs.first, pairs.second])),
+            "three_body_indices": integers(triples),
+            "bond_index_bias": integers(np.zeros((len(triples), 1))),
+            "three_body_edge_map": integers(triples[:, 0]),
+            "num_triple_ij": integers(per_bond[:, None]),
+            "num_three_body": integers(np.bincount(pairs.structure[triples[:, 0]], minlength=len(structures))),
+            "num_bonds": integers(bonds),
+            "num_atoms": integers(np.diff(pairs.offsets)),
+            "num_graphs": integers(len(structures)),
+            "batch": integers(pairs.atom_structure),
             "total_num_atoms": len(numbers),
             "total_num_bonds": len(pairs.first),
         }

@@ -121,8 +121,8 @@ def _imported_versions(source: bytes, place: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module.partition(".")[0])
     homes = importlib.metadata.packages_distributions()
-    found = sorted({distribution for name in names for distribution in homes.get(name, [])})
-    return [f"{distribution}=={package_version(distribution)}" for distribution in found]
+    distributions = sorted({distribution for name in names for distribution in homes.get(name, [])})
+    return [f"{distribution}=={package_version(distribution)}" for distribution in distributions]
 
 
 def _import_module(name: str) -> ModuleType:

@@ -80,23 +80,23 @@ class So3lrBatch:
         moves = np.einsum("ei,eix->ex", pairs.shift, np.stack([s.cell for s in structures])[pairs.structure])
         numbers = np.concatenate([s.numbers for s in structures])
         charges = np.array([s.charge or 0 for s in structures])
-        real, whole = tensor_makers(torch.float32, self.device)
+        floats, integers = tensor_makers(torch.float32, self.device)
         return {
-            "positions": real(np.concatenate([s.positions for s in structures])),
-            "atomic_numbers": whole(numbers),
-            "node_attrs": torch.nn.functional.one_hot(whole(numbers - 1), 118).to(torch.float32),
-            "batch": whole(pairs.atom_structure),
-            "ptr": whole(pairs.offsets),
-            "head": whole(np.zeros(len(structures))),
-            "cell": real(np.zeros((3 * len(structures), 3))),
-            "total_charge": real(charges),
-            "total_spin": real(np.zeros(len(structures))),
-            "edge_index": whole(ends[:, near]),
-            "shifts": real(moves[near]),
-            "unit_shifts": real(pairs.shift[near]),
-            "edge_index_lr": whole(ends),
-            "shifts_lr": real(moves),
-            "unit_shifts_lr": real(pairs.shift),
+            "positions": floats(np.concatenate([s.positions for s in structures])),
+            "atomic_numbers": integers(numbers),
+            "node_attrs": torch.nn.functional.one_hot(integers(numbers - 1), 118).to(torch.float32),
+            "batch": integers(pairs.atom_structure),
+            "ptr": integers(pairs.offsets),
+            "head": integers(np.zeros(len(structures))),
+            "cell": floats(np.zeros((3 * len(structures), 3))),
+            "total_charge": floats(charges),
+            "total_spin": floats(np.zeros(len(structures))),
+            "edge_index": integers(ends[:, near]),
+            "shifts": floats(moves[near]),
+            "unit_shifts": floats(pairs.shift[near]),
+            "edge_index_lr": integers(ends),
+            "shifts_lr": floats(moves),
+            "unit_shifts_lr": floats(pairs.shift),
         }
 
 

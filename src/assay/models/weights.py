@@ -98,9 +98,9 @@ def _store(file: PackagedFile, place: Path) -> None:
         content = _member(file, archive)
         if hashlib.sha256(content).hexdigest() != file.sha256:
             raise AssayError(f"'{file.member}' in {file.release} has another sha256 than expected; check {_INDEX}")
-        fresh = Path(scratch) / "member"
-        fresh.write_bytes(content)
-        os.replace(fresh, place)
+        complete = Path(scratch) / "member"
+        complete.write_bytes(content)
+        os.replace(complete, place)
 
 
 def _download(file: PackagedFile, scratch: Path) -> Path:
