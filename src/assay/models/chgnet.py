@@ -31,8 +31,8 @@ FILE_SCHEME = True
 PACKAGES = ("chgnet", "torch", "pymatgen")
 INSTALL = "pip install 'mlip-assay[chgnet]'"
 NOTES = (
-    "CHGNet needs three cell vectors. Assay adds the missing ones along directions that are not periodic, so that "
-    "molecules can be computed without a box; energies and forces do not depend on them. They have no stress.",
+    "CHGNet needs three cell vectors. Assay adds missing ones along directions that are not periodic, so that "
+    "molecules can be computed without a box. Energies and forces do not depend on them; a stress is then not given.",
 )
 
 
