@@ -15,6 +15,7 @@ from ase.calculators.calculator import Calculator
 from assay.errors import AssayError, ModelFailure
 from assay.model import Model
 from assay.models import chgnet
+from assay.models._bonds import undirected_bonds
 from assay.models.loading import load_model
 from assay.models.neighbours import neighbour_pairs
 from assay.structure import Structure, from_atoms
@@ -201,7 +202,7 @@ def test_forces_are_the_slope_of_the_energy() -> None:
 
 def test_every_bond_has_two_directions() -> None:
     pairs = neighbour_pairs([cell_of_four("TTT"), from_atoms(bulk("Cu")), from_atoms(molecule("H2O"))], 5.0)
-    number, one_way = chgnet.undirected_bonds(pairs)
+    number, one_way = undirected_bonds(pairs)
     assert np.bincount(number).tolist() == [2] * len(one_way)
     np.testing.assert_array_equal(number[one_way], np.arange(len(one_way)))
     for bond in range(len(one_way)):

@@ -8,7 +8,7 @@ import pytest
 
 from assay.api import Report, run
 from assay.compute.engines.calculator import AseEngine
-from assay.models import family_names, registered
+from assay.models import family_names, named_models
 from assay.models.loading import load_model
 from assay.structure import Structure
 
@@ -35,7 +35,7 @@ def checked(name: str) -> Report:
 def test_precision_and_device_are_those_of_the_card(name: str) -> None:
     engine = AseEngine(load_model(name))
     assert len(engine.evaluate(WATER).forces) == 3
-    assert engine.used == {"precision": registered()[name].card.precision, "device": "cpu"}
+    assert engine.used == {"precision": named_models()[name].card.precision, "device": "cpu"}
 
 
 @one_of_each_family

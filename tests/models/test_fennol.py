@@ -15,7 +15,8 @@ from ase.build import molecule
 from assay.errors import AssayError, ModelFailure
 from assay.model import PERIODIC_PATTERNS, Model
 from assay.models import fennol
-from assay.models.fennol import FennolBatch, closed_cell, padded, step
+from assay.models._fennol_batch import FennolBatch, load_network
+from assay.models._fennol_padding import closed_cell, padded_arrays, padded_size
 from assay.models.loading import load_model
 from assay.structure import Structure, from_atoms
 
@@ -126,7 +127,7 @@ def test_an_answer_does_not_depend_on_earlier_ones(model: Model) -> None:
     """To the last bit: arrays that stay large after a large system would change how sums are rounded."""
     structures = [cell("TTT"), rattled("CH3CH2OH"), cell("TTF").repeated((2, 2, 1))]
     used = model.build()
-    fennol._network.cache_clear()
+    load_network.cache_clear()
     fresh = model.build()
     for structure in (cell("TTT").repeated((2, 2, 2)), rattled("C6H6"), *structures):
         evaluate(used, structure)
@@ -138,7 +139,7 @@ def test_an_answer_does_not_depend_on_earlier_ones(model: Model) -> None:
 
 def test_many_sizes_and_compositions_compile_three_shapes(model: Model) -> None:
     """From one atom to sixteen, whatever they are: rooms for 4, 8 and 16 atoms."""
-    fennol._network.cache_clear()
+    load_network.cache_clear()
     fresh = FennolBatch(checkpoint(model), model.card.elements)
     rng = np.random.default_rng(5)
     for count in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16):
@@ -150,13 +151,13 @@ def test_many_sizes_and_compositions_compile_three_shapes(model: Model) -> None:
 
 @pytest.mark.parametrize(("count", "size"), [(1, 4), (4, 4), (5, 8), (16, 16), (17, 24), (25, 32), (33, 48), (97, 128)])
 def test_sizes_come_in_steps(count: int, size: int) -> None:
-    assert step(count) == size
-    assert step(size) == size
+    assert padded_size(count) == size
+    assert padded_size(size) == size
 
 
 def test_padding_is_an_empty_system_of_no_element() -> None:
     water = from_atoms(molecule("H2O"))
-    arrays = padded([water, water], 8, 4)
+    arrays = padded_arrays([water, water], 8, 4)
     assert arrays["natoms"].tolist() == [3, 3, 0, 0]
     assert arrays["species"].tolist() == [8, 1, 1, 8, 1, 1, -1, -1]
     assert arrays["batch_index"].tolist() == [0, 0, 0, 1, 1, 1, 3, 3]
@@ -255,7 +256,7 @@ def test_a_file_with_code_in_it_is_refused(
     dict(content["modules"])["energy"]["activation"] = expression
     evil = tmp_path / "evil.fnx"
     evil.write_bytes(msgpack_serialize(content))
-    with pytest.raises(AssayError, match=r"'evil.fnx' would have FeNNol run .* --trust-checkpoints"):
+    with pytest.raises(AssayError, match=r"'evil.fnx' cannot be opened without running code .* --trust-checkpoints"):
         load_model(f"fennol:{evil}")
 
 

@@ -18,8 +18,9 @@ from ase.calculators.calculator import Calculator
 from assay.errors import AssayError, ModelFailure
 from assay.model import Model
 from assay.models import mace
+from assay.models._mace_checkpoint import read_network
 from assay.models.loading import load_model
-from assay.models.weights import fetch
+from assay.models.weights import fetch_weights
 from assay.structure import Structure, from_atoms
 
 pytestmark = pytest.mark.family("mace")
@@ -42,7 +43,7 @@ def opened(name: str) -> tuple[Model, Calculator, mace.MaceBatch]:
 def weights(name: str) -> Path:
     file = mace.MODELS[name].weights
     assert file is not None
-    return fetch(file)
+    return fetch_weights(file)
 
 
 def alone(calculator: Calculator, structure: Structure) -> tuple[float, np.ndarray]:
@@ -187,7 +188,7 @@ def test_the_quicker_layers_equal_those_of_mace() -> None:
 
     from assay.models._mace_layers import CubicProduct, ElementLinear
 
-    network, quick = mace._user_network(weights(OFF), "cpu"), opened(OFF)[2].network
+    network, quick = read_network(weights(OFF), "cpu"), opened(OFF)[2].network
     own, other = network.products[0].symmetric_contractions.contractions[0], quick.products[0]
     cubic = other.symmetric_contractions.contractions[0]
     linear = quick.interactions[0].skip_tp
@@ -208,7 +209,7 @@ def test_the_quicker_layers_equal_those_of_mace() -> None:
 def test_unknown_elements_are_refused() -> None:
     _, calculator, batch = opened(OFF)
     silane = from_atoms(molecule("SiH4"))
-    with pytest.raises(ModelFailure, match="does not know Si"):
+    with pytest.raises(ModelFailure, match=r"does not support Si \(Z = 14\)"):
         batch.evaluate([silane])
     with pytest.raises(ValueError, match="14"):
         alone(calculator, silane)

@@ -16,8 +16,9 @@ from ase.calculators.calculator import Calculator
 from assay.errors import AssayError, ModelFailure
 from assay.model import Model
 from assay.models import mattersim
+from assay.models._bonds import bond_pairs
 from assay.models.loading import load_model
-from assay.models.weights import fetch
+from assay.models.weights import fetch_weights
 from assay.structure import Structure, from_atoms
 
 pytestmark = [pytest.mark.family("mattersim"), pytest.mark.filterwarnings("ignore:No PBC detected")]
@@ -38,7 +39,7 @@ def opened(name: str) -> tuple[Model, Calculator, mattersim.MatterSimBatch]:
 def weights() -> Path:
     file = mattersim.MODELS[SMALL].weights
     assert file is not None
-    return fetch(file)
+    return fetch_weights(file)
 
 
 def alone(calculator: Calculator, structure: Structure) -> tuple[float, np.ndarray]:
@@ -123,7 +124,7 @@ def test_a_batch_with_too_many_pairs_of_bonds_is_cut(monkeypatch: pytest.MonkeyP
     passes: list[int] = []
     forward = batch._graph
     monkeypatch.setattr(batch, "_graph", lambda some, pairs: passes.append(len(some)) or forward(some, pairs))
-    monkeypatch.setattr(mattersim, "PASS_SIZE", 100)
+    monkeypatch.setattr("assay.models._mattersim_batch.PASS_SIZE", 100)
     for (energy, forces), (other, pushes) in zip(whole, batch.evaluate(mixed), strict=True):
         assert other == pytest.approx(energy, rel=1e-5)
         np.testing.assert_allclose(pushes, forces, atol=1e-4 * max(1.0, np.abs(forces).max()))
@@ -171,13 +172,13 @@ def test_forces_are_the_slope_of_the_energy() -> None:
 def test_pairs_of_bonds_are_all_ordered_pairs_at_an_atom() -> None:
     first = np.array([0, 0, 0, 1, 3, 3, 3])
     near = np.array([True, False, True, True, True, True, True])
-    found, per_bond = mattersim.bond_pairs(first, near)
+    found, per_bond = bond_pairs(first, near)
     assert found.tolist() == [[0, 2], [2, 0], *map(list, permutations((4, 5, 6), 2))]
     assert per_bond.tolist() == [1, 0, 1, 0, 2, 2, 2]
 
 
 def test_pairs_of_bonds_of_nothing() -> None:
-    found, per_bond = mattersim.bond_pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
+    found, per_bond = bond_pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
     assert found.shape == (0, 2)
     assert per_bond.shape == (0,)
 
