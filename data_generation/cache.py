@@ -1,6 +1,6 @@
-"""Results of expensive steps kept on disk, so that a run that was stopped continues where it was.
+"""Results of long calculations are kept on disk, so that a run that was stopped can be continued.
 
-The folder is `data_generation/.cache`, or what the environment variable `ASSAY_GENERATION_CACHE` names.
+The folder is `data_generation/.cache`, or that in the environment variable `ASSAY_GENERATION_CACHE`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLDER = Path(os.environ.get("ASSAY_GENERATION_CACHE", Path(__file__).parent / "
 
 
 def rounded(atoms: Atoms) -> Atoms:
-    """A bare copy with positions on a grid of 1e-6 Å, so that what is computed is exactly what is written."""
+    """A copy with positions rounded to 1e-6 Å, so that the energy belongs exactly to the structure in the file."""
     return Atoms(atoms.numbers, np.round(atoms.positions, 6) + 0.0, info={"charge": atoms.info.get("charge", 0)})
 
 
@@ -36,7 +36,7 @@ def _words(part: object) -> str:
 
 
 def remembered(key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `compute` gave when it was called with this key before, else what it gives now."""
+    """The result of `compute` from the disk if there is one under this key, or else a new one."""
     path = FOLDER / f"{key}.json"
     if path.exists():
         stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def remembered(key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any
 
 
 def remembered_structures(key: str, compute: Callable[[], list[Atoms]]) -> list[Atoms]:
-    """The same for structures of one molecule, since a geometry search need not repeat itself to the last digit."""
+    """The same for structures of one molecule. A second geometry search may differ in the last digits."""
 
     def plain() -> dict[str, Any]:
         made = compute()

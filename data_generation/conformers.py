@@ -1,10 +1,10 @@
-"""Make `assay-conformers`: for each molecule eight structures, some minima, some strained.
+"""Make `assay-conformers`: eight structures of each molecule, minima and strained structures.
 
     python data_generation/conformers.py
 
-The minima are those of GFN2-xTB (at most four of them); the rest are snapshots of a GFN2-xTB trajectory at 400 K.
-A set is kept if its lowest structure is alone by 0.3 kcal/mol and energies above it are large enough (mean 1.5, RMS
-3 kcal/mol) that a model without any energy gets nothing right.
+At most four of them are minima of GFN2-xTB; the others are snapshots of a GFN2-xTB trajectory at 400 K. A set is kept
+if all other structures are at least 0.3 kcal/mol above the lowest one, and if the energies above it are large (mean
+1.5 kcal/mol, RMS 3 kcal/mol), so that a model that gives zero for all energies is clearly wrong.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CARD = {
 
 
 def gathered(smiles: str) -> list[Atoms]:
-    """Distinct minima, then snapshots with the same bonds, a few more than needed."""
+    """Different minima, then snapshots with the same bonds; some more than needed."""
     wells = xtb.minima(smiles, 40)[:MINIMA]
     wanted = bonds_of(smiles)
     strained = xtb.snapshots(
@@ -57,13 +57,13 @@ def gathered(smiles: str) -> list[Atoms]:
 
 
 def structures(smiles: str) -> list[Atoms]:
-    """The same, from the cache if they are there."""
+    """The same, from the cache if possible."""
     key = digest("conformers", smiles, COUNT, MINIMA, SPARE, TEMPERATURE, SEED)
     return remembered_structures(key, lambda: gathered(smiles))
 
 
 def chosen(candidates: list[Atoms]) -> list[Frame]:
-    """Eight structures in the order given; one that is too near to the lowest gives way to a spare."""
+    """The first eight structures; one whose energy is too close to the lowest is replaced by a later one."""
     frames: list[Frame] = []
     for atoms in candidates:
         if len(frames) == COUNT:
@@ -76,12 +76,12 @@ def chosen(candidates: list[Atoms]) -> list[Frame]:
 
 
 def molecule(record: str, smiles: str) -> Entry:
-    """The set of a molecule, if it asks enough of a model."""
+    """The structures of a molecule with their energies; an error if the energies are too close."""
     frames = chosen(structures(smiles))
     above = np.array([frame.energy for frame in frames]) * mol / kcal
     above -= above.min()
     if len(frames) < COUNT or above.mean() < MEAN or np.sqrt((above**2).mean()) < RMS:
-        raise ValueError(f"{len(frames)} structures, {np.round(above, 1)} kcal/mol, are not enough")
+        raise ValueError(f"{len(frames)} structures, {np.round(above, 1)} kcal/mol, are too few or too close in energy")
     return Entry(record, tuple(frames), {"smiles": smiles})
 
 

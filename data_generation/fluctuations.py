@@ -1,4 +1,4 @@
-"""What heat does to rings and bonds, from GFN2-xTB.
+"""Thermal fluctuations of rings and bonds at 300 K, from GFN2-xTB.
 
 In a harmonic molecule the classical variance of any internal coordinate is kT times its compliance, b H⁺ b, where H are
 the second derivatives of the energy and b is the gradient of the coordinate. For rings this gives the root mean square
@@ -16,7 +16,7 @@ HEAT = 8.617333262e-5 * 300.0
 
 
 def compliance(atoms: Atoms) -> np.ndarray:
-    """The inverse of the second derivatives (Å²/eV), without moving and turning the whole."""
+    """The inverse of the second derivatives (Å²/eV), without translation and rotation of the whole molecule."""
     centred = atoms.positions - atoms.positions.mean(axis=0)
     moves = [np.tile(axis, len(atoms)) for axis in np.eye(3)]
     turns = [np.cross(axis, centred).ravel() for axis in np.eye(3)]
@@ -27,7 +27,7 @@ def compliance(atoms: Atoms) -> np.ndarray:
 
 
 def bond_stiffness(atoms: Atoms, bond: list[int]) -> float:
-    """eV/Å²."""
+    """The force constant of a bond (eV/Å²) while all other coordinates relax."""
     first, second = bond
     axis = atoms.positions[second] - atoms.positions[first]
     gradient = np.zeros((len(atoms), 3))

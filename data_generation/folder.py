@@ -1,4 +1,4 @@
-"""Write a data set in Assay's folder layout: `data.toml` and `structures.xyz`."""
+"""Write a data set as a folder with the files `data.toml` and `structures.xyz`, as Assay reads it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETS = Path(__file__).parents[1] / "src" / "assay" / "data" / "sets"
 
 @dataclass(frozen=True)
 class Frame:
-    """One structure with its energy (eV) and, where they have a meaning, its place on a scan and its role."""
+    """One structure with its energy (eV) and, if there are any, its coordinate on a scan and its role."""
 
     atoms: Atoms
     energy: float
@@ -34,7 +34,7 @@ class Entry:
 
 
 def write(name: str, card: Mapping[str, str], entries: Iterable[Entry]) -> None:
-    """Write both files; text in them depends on the data alone."""
+    """Write both files; their text depends only on the data."""
     folder = SETS / name
     folder.mkdir(parents=True, exist_ok=True)
     entries = list(entries)
@@ -65,9 +65,9 @@ def _xyz(record: str, frame: Frame) -> str:
 
 
 def generate(name: str, card: Mapping[str, str], tasks: Mapping[str, Callable[[], Entry]]) -> None:
-    """Make the records one by one and write the set after each; a record that fails is named and left out."""
+    """Make the records one by one and write the set after each; a record that fails is reported and left out."""
     options = argparse.ArgumentParser()
-    options.add_argument("--first", type=int, default=len(tasks), help="make only so many records")
+    options.add_argument("--first", type=int, default=len(tasks), help="make only the first N records")
     options.add_argument("--only", nargs="*", help="names of records")
     options.add_argument("--dry", action="store_true", help="write nothing")
     asked = options.parse_args()

@@ -3,8 +3,8 @@
     python data_generation/geometries.py
 
 Each minimum is optimised from GFN2-xTB until no force exceeds 0.005 eV/Å. The distorted copy has its heavy atoms
-0.15–0.20 Å (RMSD) away and falls back into the same minimum in GFN2-xTB. Records for rings and bonds name the
-atoms, and say how far heat moves them.
+0.15–0.20 Å (RMSD) away and relaxes to the same minimum in GFN2-xTB. Records for rings and bonds name the atoms and
+have their thermal fluctuations.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def minimum(smiles: str) -> Atoms:
 
 
 def displaced(atoms: Atoms) -> Atoms:
-    """The gentlest of some random distortions, among those that GFN2-xTB relaxes back, superposed on the original."""
+    """The random distortion of lowest energy that GFN2-xTB relaxes to the same minimum, superposed on the original."""
     rng = np.random.default_rng(SEED)
     used = heavy(atoms)
     matrix = xtb.hessian(xtb.relaxed(atoms))
@@ -89,18 +89,18 @@ def displaced(atoms: Atoms) -> Atoms:
     for copy in sorted(copies, key=xtb.energy):
         if bonds_in(copy) == bonds_in(atoms) and xtb.returns(copy, atoms):
             return copy
-    raise RuntimeError("no distortion of it falls back")
+    raise RuntimeError("no distorted copy relaxes to the same minimum")
 
 
 def _soft(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Random shifts, larger along soft motions, as at one temperature for all of them (none softer than 1 eV/Å²)."""
+    """Random displacements with the same thermal energy in each mode; curvatures below 1 eV/Å² count as 1 eV/Å²."""
     curvatures, modes = np.linalg.eigh(matrix)
     sizes = rng.normal(size=len(curvatures)) / np.sqrt(np.maximum(curvatures, 1.0))
     return (modes @ sizes).reshape(-1, 3)
 
 
 def _stretch(atoms: Atoms, rng: np.random.Generator) -> np.ndarray:
-    """The bond of the only two heavy atoms stretched, each end with its hydrogens, and a little noise."""
+    """Displacements that stretch the bond of the only two heavy atoms with their hydrogens, and small random ones."""
     ends = heavy(atoms)
     axis = atoms.positions[ends[1]] - atoms.positions[ends[0]]
     nearer = atoms.get_all_distances()[:, ends].argmin(axis=1)
@@ -109,7 +109,7 @@ def _stretch(atoms: Atoms, rng: np.random.Generator) -> np.ndarray:
 
 
 def _scaled(atoms: Atoms, shift: np.ndarray, used: np.ndarray) -> Atoms | None:
-    """The atoms shifted so far that the RMSD is in the middle of the lower half of what is asked for."""
+    """The displaced atoms, with an RMSD at a quarter of the allowed range; None if atoms come too close."""
     target = NEAREST + 0.25 * (FARTHEST - NEAREST)
     size = target
     for _ in range(30):
@@ -122,7 +122,7 @@ def _scaled(atoms: Atoms, shift: np.ndarray, used: np.ndarray) -> Atoms | None:
 
 
 def marks(record: str, smiles: str) -> dict[str, object]:
-    """What a record says about itself: its SMILES, and its ring or bond."""
+    """The SMILES of a record, and its ring or bond."""
     info: dict[str, object] = {"smiles": smiles}
     if record in BONDS:
         pattern = Chem.MolFromSmarts(BONDS[record][1].replace("C", "[#6]").replace("N", "[#7]"))
@@ -140,7 +140,7 @@ def both(smiles: str) -> list[Atoms]:
 
 
 def molecule(record: str, smiles: str) -> Entry:
-    """The same with energies."""
+    """The minimum and its distorted copy, with energies."""
     atoms, copy = remembered_structures(digest("geometry", BASIS, smiles), lambda: both(smiles))
     value, _ = quantum.energy_and_forces(atoms, BASIS)
     frames = (Frame(atoms, value, role="reference"), Frame(copy, quantum.energy(copy, BASIS), role="displaced"))
@@ -148,7 +148,7 @@ def molecule(record: str, smiles: str) -> Entry:
 
 
 def with_motion(info: dict[str, object], smiles: str) -> dict[str, object]:
-    """The marks of a record with how stiff its bond is, or how far heat bends its ring."""
+    """The data of a record with the stiffness of its bond, or the thermal fluctuation of its ring."""
     if "bond" in info:
         return info | {"bond_stiffness": round(bond_stiffness(xtb.lowest(smiles, 6), info["bond"]), 1)}
     if "ring" in info:
@@ -157,7 +157,7 @@ def with_motion(info: dict[str, object], smiles: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Write the set, cheap ones and those that other benchmarks need first."""
+    """Write the set; molecules that take little time or that other benchmarks need come first."""
     smiles = {record: one for record, (one, _) in BONDS.items()} | SMALL | RINGS | OTHERS
     generate("assay-geometries", CARD, {record: partial(molecule, record, one) for record, one in smiles.items()})
 

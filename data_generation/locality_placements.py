@@ -1,9 +1,9 @@
-"""Make the coordinates of the benchmark `physicality.locality` and write them to its data file, which is shipped.
+"""Make the coordinates of the benchmark `physicality.locality` and write them to its data file.
 
     python data_generation/locality_placements.py
 
-Acetone is the MP2 geometry of the G2 set as ASE has it, with the mean of its atoms at the origin. Ghost atoms and
-hydrogens are placed at random with a fixed seed, relative to that origin. Units: Å, rounded to 1e-5 Å.
+Acetone has the MP2 geometry of the G2 set in ASE, with the mean of its atoms at the origin. Ghost atoms and hydrogens
+are placed at random around this origin, with a fixed seed. Units: Å, rounded to 1e-5 Å.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEED = 20240611
 CUBE = 60.0
 GHOSTS, SHELLS = 20, 5
 FROM_SOLUTE, FROM_EACH_OTHER = 40.05, 5.05
-"""A little more than the 40 Å and 5 Å promised, so that rounding keeps the promise."""
+"""Slightly more than 40 Å and 5 Å, so that rounding does not make them smaller."""
 
 PLACEMENTS = 30
 NEAREST, FARTHEST = 20.0, 50.0
@@ -26,14 +26,14 @@ TARGET = Path(__file__).parents[1] / "src" / "assay" / "data" / "locality" / "pl
 
 
 def nearest(points: np.ndarray, site: np.ndarray) -> float:
-    """Shortest distance from a site to any of the points, by minimum image in the cube."""
+    """The shortest distance (Å) from a site to any of the points or their nearest periodic images."""
     gaps = points - site
     gaps -= CUBE * np.rint(gaps / CUBE)
     return float(np.linalg.norm(gaps, axis=1).min()) if len(points) else np.inf
 
 
 def shell(solute: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Sites far from the solute and not too near to one another, one after the other."""
+    """Random sites far from the solute and not too close to each other."""
     sites: list[np.ndarray] = []
     while len(sites) < GHOSTS:
         site = rng.uniform(-0.5 * CUBE, 0.5 * CUBE, 3)
@@ -44,7 +44,7 @@ def shell(solute: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def hydrogens(rng: np.random.Generator) -> np.ndarray:
-    """Sites whose distance is uniform between the limits and whose direction is uniform on the sphere."""
+    """Random sites: distances are uniform between the limits, directions are uniform on the sphere."""
     directions = rng.normal(size=(PLACEMENTS, 3))
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     return directions * rng.uniform(NEAREST + 0.01, FARTHEST - 0.01, PLACEMENTS)[:, None]

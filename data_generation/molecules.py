@@ -1,4 +1,4 @@
-"""Molecules from SMILES with RDKit, and which of their atoms are bonded."""
+"""Molecules from SMILES with RDKit, and their bonds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parsed(smiles: str) -> Chem.Mol:
 
 
 def embedded(smiles: str, count: int, seed: int = SEED) -> list[Atoms]:
-    """Starting geometries by distance geometry."""
+    """Start geometries from the distance geometry of RDKit."""
     molecule = parsed(smiles)
     ids = list(AllChem.EmbedMultipleConfs(molecule, count, randomSeed=seed, useRandomCoords=True))
     numbers = [atom.GetAtomicNum() for atom in molecule.GetAtoms()]
@@ -34,7 +34,7 @@ def embedded(smiles: str, count: int, seed: int = SEED) -> list[Atoms]:
 
 
 def bonds_of(smiles: str) -> Bonds:
-    """Pairs of bonded atoms, as the SMILES has them."""
+    """Pairs of bonded atoms in the SMILES."""
     pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in parsed(smiles).GetBonds()]
     return frozenset((min(pair), max(pair)) for pair in pairs)
 
@@ -47,7 +47,7 @@ def bonds_in(atoms: Atoms) -> Bonds:
 
 
 def superposed(moving: np.ndarray, fixed: np.ndarray, using: np.ndarray) -> tuple[np.ndarray, float]:
-    """Positions turned and shifted onto others, and the RMSD (Å) of the atoms used for it."""
+    """Positions rotated and moved onto others, and the RMSD (Å) of the atoms used for the superposition."""
     centre, target = moving[using].mean(axis=0), fixed[using].mean(axis=0)
     u, _, v = np.linalg.svd((moving[using] - centre).T @ (fixed[using] - target))
     u[:, -1] *= np.sign(np.linalg.det(u @ v))
@@ -56,6 +56,6 @@ def superposed(moving: np.ndarray, fixed: np.ndarray, using: np.ndarray) -> tupl
 
 
 def heavy(atoms: Atoms) -> np.ndarray:
-    """Indices of the atoms that are not hydrogen; of all atoms if there are fewer than two of them."""
+    """Indices of the heavy atoms; of all atoms if there are fewer than two heavy atoms."""
     found = np.flatnonzero(atoms.numbers > 1)
     return found if len(found) > 1 else np.arange(len(atoms))

@@ -1,4 +1,4 @@
-"""The reference level: ωB97M-D3(BJ) with pyscf, closed shell, density fitting. Energies in eV, forces in eV/Å."""
+"""The reference level of theory: ωB97M-D3(BJ) with pyscf, closed shell, density fitting. Units: eV and eV/Å."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from cache import digest, remembered, rounded
 SMALL, LARGE = "def2-svp", "def2-tzvp"
 FUNCTIONAL, TOLERANCE = "wb97m-d3bj", 1e-8
 GRID, HESSIAN_GRID = 2, 1
-"""Second derivatives are asked only for their signs and modes, and take most of the time of a saddle point."""
+"""Levels of the integration grid. The coarser one is for second derivatives, which take most of the time of a saddle
+point; only their signs and modes are used."""
 
 SETTINGS = (
     "closed shell, density fitting (default auxiliary basis), integration grid level 2, SCF converged to 1e-8 Hartree, "
@@ -34,7 +35,7 @@ def energy_and_forces(atoms: Atoms, basis: str) -> tuple[float, np.ndarray]:
 
 
 def hessian(atoms: Atoms, basis: str) -> np.ndarray:
-    """Second derivatives of the energy, analytic, as a matrix of 3N × 3N (eV/Å²)."""
+    """Analytic second derivatives of the energy, a matrix of 3N × 3N (eV/Å²)."""
     atoms = rounded(atoms)
     key = digest("hessian", FUNCTIONAL, HESSIAN_GRID, TOLERANCE, basis, atoms)
     return np.array(remembered(key, lambda: _hessian(atoms, basis))["hessian"])
@@ -82,6 +83,6 @@ def _converged(atoms: Atoms, basis: str, grid: int = GRID) -> Any:
         field = field.newton()
         field.kernel()
     if not field.converged:
-        raise RuntimeError(f"the field of {atoms.symbols} does not converge")
+        raise RuntimeError(f"the self-consistent field of {atoms.symbols} does not converge")
     _densities[name] = field.make_rdm1()
     return field

@@ -2,10 +2,10 @@
 
     python data_generation/reactions.py
 
-The transition state is guessed by pulling the bonds that break and form to middling lengths, found in GFN2-xTB, and
-optimised again with ωB97M-D3(BJ)/def2-SVP. It is kept if the second derivatives at that level have exactly one
-negative eigenvalue and the motion along it leads to the bonds of the reactant on one side and of the product on the
-other. Reactant and product are the minima reached that way, optimised at the same level. Energies are def2-TZVP.
+A first guess has intermediate lengths for the bonds that break and form. From it, the transition state is found in
+GFN2-xTB and optimised again with ωB97M-D3(BJ)/def2-SVP. It is kept if the second derivatives at this level have exactly
+one negative eigenvalue, and if the motion along this mode leads to the bonds of the reactant on one side and of the
+product on the other. Reactant and product are these minima, optimised at the same level. Energies are def2-TZVP.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ CARD = {
 
 
 def starts(smiles: tuple[str, str]) -> Iterator[Atoms]:
-    """Guesses from conformers of the reactant and of the product in turn, after relaxing them in GFN2-xTB."""
+    """Guesses of the transition state from relaxed GFN2-xTB conformers of the reactant and of the product."""
     for seed in range(SEED, SEED + CONFORMERS):
         for one, other in (smiles, smiles[::-1]):
             for atoms in embedded(one, 1, seed):
@@ -92,7 +92,7 @@ def starts(smiles: tuple[str, str]) -> Iterator[Atoms]:
 
 
 def nudged(saddle: Atoms, mode: np.ndarray) -> list[Atoms]:
-    """The saddle moved a little to both sides, by 0.15 Å for the atom that moves most."""
+    """The saddle point displaced to both sides; the atom that moves most moves by 0.15 Å."""
     sides = []
     for sign in (1, -1):
         moved = saddle.copy()
@@ -102,14 +102,15 @@ def nudged(saddle: Atoms, mode: np.ndarray) -> list[Atoms]:
 
 
 def descended(saddle: Atoms, mode: np.ndarray) -> list[Atoms]:
-    """The GFN2-xTB minima on both sides of a saddle."""
+    """The GFN2-xTB minima on both sides of a saddle point."""
     return [xtb.relaxed(side, force_limit=0.01, step=0.04) for side in nudged(saddle, mode)]
 
 
 def ends(saddle: Atoms, mode: np.ndarray, wanted: tuple[Bonds, Bonds]) -> list[Atoms]:
-    """Reactant and product at the level of the geometries.
+    """Reactant and product at the level of theory of the geometries.
 
-    The way down is first tried in GFN2-xTB, which is cheap, and at the level of the geometries if that leads elsewhere.
+    The way down is first followed in GFN2-xTB, which is fast, and at the level of the geometries if GFN2-xTB leads to
+    other minima.
     """
     try:
         starts = ordered(descended(saddle, mode), wanted)
@@ -119,17 +120,17 @@ def ends(saddle: Atoms, mode: np.ndarray, wanted: tuple[Bonds, Bonds]) -> list[A
 
 
 def ordered(wells: list[Atoms], wanted: tuple[Bonds, Bonds]) -> list[Atoms]:
-    """The two minima as reactant and product, or an error that says that they are not."""
+    """The two minima as reactant and product; an error if they are other molecules."""
     found = (bonds_in(wells[0]), bonds_in(wells[1]))
     if found == wanted:
         return wells
     if found[::-1] == wanted:
         return wells[::-1]
-    raise ValueError("the transition state leads elsewhere")
+    raise ValueError("the transition state leads to other molecules")
 
 
 def crude_saddle(smiles: tuple[str, str]) -> Atoms:
-    """The first GFN2-xTB transition state found that leads from reactant to product."""
+    """The first GFN2-xTB transition state that leads from the reactant to the product."""
     wanted = (bonds_of(smiles[0]), bonds_of(smiles[1]))
     for guess in starts(smiles):
         try:
@@ -140,17 +141,17 @@ def crude_saddle(smiles: tuple[str, str]) -> Atoms:
             continue
         if (waves < 0).sum() == 1:
             return atoms
-    raise RuntimeError("GFN2-xTB has no transition state between the two")
+    raise RuntimeError("no transition state between the two was found in GFN2-xTB")
 
 
 def well(start: Atoms) -> Atoms:
-    """The minimum at the level of the geometries."""
+    """The nearest minimum at the level of theory of the geometries."""
     surface = partial(quantum.energy_and_forces, basis=BASIS)
     return stationary(start, surface, xtb.hessian(start), 0, 0.01, steps=60, longest=0.08)
 
 
 def verified(smiles: tuple[str, str]) -> list[Atoms]:
-    """Reactant, transition state and product, or an error that says what failed."""
+    """Reactant, transition state and product; an error says what failed."""
     wanted = (bonds_of(smiles[0]), bonds_of(smiles[1]))
     (guess,) = remembered_structures(digest("saddle", smiles), lambda: [crude_saddle(smiles)])
     surface = partial(quantum.energy_and_forces, basis=BASIS)
@@ -163,13 +164,13 @@ def verified(smiles: tuple[str, str]) -> list[Atoms]:
 
 
 def reaction(record: str, smiles: tuple[str, str]) -> Entry:
-    """The same with energies."""
+    """Reactant, transition state and product, with energies."""
     key = digest("reaction", BASIS, smiles)
     structures = remembered_structures(key, lambda: verified(smiles))
     roles = ("reactant", "transition_state", "product")
     frames = [Frame(atoms, quantum.energy(atoms), role=role) for atoms, role in zip(structures, roles, strict=True)]
     if frames[1].energy <= max(frames[0].energy, frames[2].energy):
-        raise ValueError("the transition state is not the highest at the level of the energies")
+        raise ValueError("with def2-TZVP, the transition state does not have the highest energy")
     waves, _ = vibrations(structures[1], quantum.hessian(structures[1], BASIS))
     return Entry(
         record, tuple(frames), {"smiles": ">>".join(smiles), "imaginary_wavenumber": round(float(-waves[0]), 1)}

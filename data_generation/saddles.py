@@ -1,4 +1,4 @@
-"""Guesses of transition states: a reactant or product with the bonds that break and form pulled to middling lengths."""
+"""Guesses of transition states: a reactant or product with intermediate lengths of the bonds that break and form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ STRETCHES = ((1.3, 1.3), (1.2, 1.45), (1.45, 1.2), (1.5, 1.5))
 """Lengths of breaking and forming bonds, as multiples of the sum of covalent radii."""
 
 LOOSE = 0.02
-"""Weight of distances between atoms that are bonded neither before nor after."""
+"""Weight of distances between atoms that have no bond in the reactant and none in the product."""
 
 
 def guesses(start: Atoms, before: Bonds, after: Bonds, seed: int) -> Iterator[Atoms]:
-    """Guesses made from a structure on one side; `before` are its bonds, `after` those of the other side."""
+    """Guesses from the structure of the reactant or product; `before` are its bonds, `after` those of the other one."""
     radii = covalent_radii[start.numbers]
     rng = np.random.default_rng(seed)
     for breaking, forming in STRETCHES:
@@ -33,7 +33,7 @@ def guesses(start: Atoms, before: Bonds, after: Bonds, seed: int) -> Iterator[At
 
 
 def _placed(start: Atoms, target: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> Atoms:
-    """Positions whose distances come nearest to a table of them."""
+    """Positions whose distances are as close as possible to the given ones."""
     upper = np.triu_indices(len(start), 1)
 
     def miss(flat: np.ndarray) -> float:

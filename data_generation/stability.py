@@ -1,14 +1,15 @@
-"""Make `assay-stability`: molecules, peptides and solutions that should last through 100 ps at 300 K.
+"""Make `assay-stability`: molecules, peptides and solutions that should not break during 100 ps at 300 K.
 
     python data_generation/stability.py [--only RECORD...]
 
-With `--only` the other records stay as they are in the set, to the last digit.
+With `--only`, the other records of the set do not change.
 
 Molecules and a small peptide are built by RDKit and relaxed in GFN2-xTB. Oxytocin is relaxed with MMFF94s. The protein
-is the villin headpiece as NMR found it, with hydrogens added and relaxed by Amber (`villin.py`). The two solutions are
-tripeptides as zwitterions in TIP3P water, the second with a charged side chain and a chloride: built with OpenMM
-(Amber14), relaxed, and equilibrated for 10 ps at constant pressure and 300 K. Nothing here is a reference; it only has
-to be a place from which a sound model stays whole. Needs openmm and pdbfixer beside the packages of the README.
+is the NMR structure of the villin headpiece, with hydrogens added and relaxed with Amber (`villin.py`). The two
+solutions are tripeptides as zwitterions in TIP3P water, the second with a charged side chain and a chloride. They are
+built with OpenMM (Amber14), relaxed, and equilibrated for 10 ps at constant pressure and 300 K. These structures are
+start points, not references: no bond should break in a simulation with a good model. The script needs openmm and
+pdbfixer in addition to the packages in the README.
 """
 
 from __future__ import annotations
@@ -51,13 +52,13 @@ CARD = {
 
 
 def made(molecule: Chem.Mol) -> Atoms:
-    """The only conformer as atoms."""
+    """The molecule with the coordinates of its only conformer."""
     numbers = [atom.GetAtomicNum() for atom in molecule.GetAtoms()]
     return Atoms(numbers, molecule.GetConformer().GetPositions(), info={"charge": Chem.GetFormalCharge(molecule)})
 
 
 def embedded(molecule: Chem.Mol) -> Chem.Mol:
-    """With hydrogens and coordinates, relaxed with MMFF94s."""
+    """The molecule with hydrogens and coordinates, relaxed with MMFF94s."""
     whole = Chem.AddHs(molecule)
     if AllChem.EmbedMolecule(whole, randomSeed=SEED, useRandomCoords=True) < 0:
         raise RuntimeError("RDKit finds no coordinates")
@@ -66,7 +67,7 @@ def embedded(molecule: Chem.Mol) -> Chem.Mol:
 
 
 def oxytocin() -> Atoms:
-    """The hormone with its disulfide bridge and its amide end, relaxed with MMFF94s."""
+    """Oxytocin with its disulfide bridge and its terminal amide, relaxed with MMFF94s."""
     return made(embedded(Chem.MolFromHELM(OXYTOCIN)))
 
 
@@ -103,7 +104,7 @@ def solution(sequence: str, chlorides: int) -> Atoms:
 
 
 def small(record: str) -> System:
-    """A molecule of up to 42 atoms in its lowest conformer of four."""
+    """A molecule of up to 42 atoms; the lowest of four conformers."""
     name, smiles = MOLECULES[record]
     atoms = xtb.lowest(smiles, 4)
     if bonds_in(atoms) != bonds_of(smiles):
@@ -129,7 +130,7 @@ TASKS: dict[str, Callable[[], System]] = {
 def main() -> None:
     """Write the set."""
     options = argparse.ArgumentParser()
-    options.add_argument("--only", nargs="+", choices=TASKS, help="records to make anew; the others are kept")
+    options.add_argument("--only", nargs="+", choices=TASKS, help="records to make again; the others are kept")
     asked = options.parse_args().only
     kept = {system.id: system for system in read_systems(NAME)} if asked else {}
     systems = []

@@ -1,4 +1,4 @@
-"""Minima and first-order saddle points by quasi-Newton steps from a second-derivative matrix that is updated."""
+"""Minima and first-order saddle points by quasi-Newton steps, with second derivatives that are updated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cache import rounded
 
 Surface = Callable[[Atoms], tuple[float, np.ndarray]]
 FLOOR = 0.3
-"""Smallest curvature (eV/Å²) that is believed, so that floppy motions take modest steps."""
+"""Smallest curvature (eV/Å²) in a step, so that steps along soft modes are not too large."""
 
 
 def stationary(
@@ -23,9 +23,9 @@ def stationary(
     steps: int = 40,
     longest: float = 0.12,
 ) -> Atoms:
-    """The stationary point of an order (0 a minimum, 1 a saddle) nearby.
+    """The nearest stationary point of an order: 0 for a minimum, 1 for a saddle point.
 
-    `hessian` is a matrix for the start, updated from the forces on the way, or a function that is called at each step.
+    `hessian` is the matrix at the start, which is updated from the forces, or a function that is called at each step.
     No atom moves by more than `longest` (Å) in a step.
     """
     atoms = rounded(start)
@@ -47,7 +47,7 @@ def stationary(
 
 
 def _step(atoms: Atoms, forces: np.ndarray, matrix: np.ndarray, order: int, longest: float) -> np.ndarray:
-    """Newton step uphill along the lowest mode for a saddle, downhill along all others."""
+    """A Newton step: downhill along all modes, but uphill along the lowest mode for a saddle point."""
     curvatures, modes = np.linalg.eigh(_internal(atoms, matrix, 1e4))
     pushes = modes.T @ forces.ravel()
     signs = np.ones(len(pushes))
@@ -57,7 +57,7 @@ def _step(atoms: Atoms, forces: np.ndarray, matrix: np.ndarray, order: int, long
 
 
 def _internal(atoms: Atoms, matrix: np.ndarray, stiffness: float) -> np.ndarray:
-    """The matrix with translations and rotations taken out and made stiff, so that they sort last."""
+    """The matrix without translations and rotations; these become stiff, so that they are the last modes."""
     rigid = _rigid(atoms)
     keep = np.eye(len(matrix)) - rigid @ rigid.T
     return keep @ (0.5 * (matrix + matrix.T)) @ keep + stiffness * rigid @ rigid.T
@@ -73,7 +73,7 @@ def _rigid(atoms: Atoms) -> np.ndarray:
 
 
 def _updated(matrix: np.ndarray, change: np.ndarray, response: np.ndarray, order: int) -> np.ndarray:
-    """BFGS for minima, Bofill's mixture of symmetric rank one and Powell for saddles."""
+    """The updated matrix: BFGS for minima, for saddle points Bofill's mixture of symmetric rank one and Powell."""
     error = response - matrix @ change
     if order == 0 and change @ response > 0:
         image = matrix @ change
@@ -87,7 +87,7 @@ def _updated(matrix: np.ndarray, change: np.ndarray, response: np.ndarray, order
 
 
 def vibrations(atoms: Atoms, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Wavenumbers (cm⁻¹, imaginary ones negative, rigid motions left out) and Cartesian modes, one per row."""
+    """Wavenumbers (cm⁻¹, imaginary ones as negative numbers) and Cartesian modes, without rigid motions."""
     root = np.repeat(np.sqrt(atoms.get_masses()), 3)
     weighted = atoms.copy()
     flat = _internal_weighted(weighted, matrix / np.outer(root, root), root)
@@ -100,7 +100,7 @@ def vibrations(atoms: Atoms, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _internal_weighted(atoms: Atoms, matrix: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """Mass-weighted second derivatives with rigid motions made stiff, so that they sort last."""
+    """Mass-weighted second derivatives; rigid motions become stiff, so that they are the last modes."""
     u, _ = np.linalg.qr(root[:, None] * _rigid(atoms))
     keep = np.eye(len(matrix)) - u @ u.T
     return keep @ matrix @ keep + 1e6 * u @ u.T

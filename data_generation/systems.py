@@ -1,4 +1,4 @@
-"""Write, and read again, sets of single structures, free or periodic, without energies, in Assay's folder layout."""
+"""Write and read sets of single structures without energies, in a folder as Assay reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from folder import SETS
 
 @dataclass(frozen=True)
 class System:
-    """One structure, whose `info` has its charge, and plain data about it."""
+    """One structure, with its charge in `atoms.info`, and plain data about it."""
 
     id: str
     atoms: Atoms
@@ -22,7 +22,7 @@ class System:
 
 
 def write_systems(name: str, card: Mapping[str, str], systems: Iterable[System]) -> None:
-    """Write `data.toml` and `structures.xyz`; text in them depends on the data alone."""
+    """Write `data.toml` and `structures.xyz`; their text depends only on the data."""
     folder = SETS / name
     folder.mkdir(parents=True, exist_ok=True)
     systems = list(systems)
@@ -34,7 +34,7 @@ def write_systems(name: str, card: Mapping[str, str], systems: Iterable[System])
 
 
 def read_systems(name: str) -> list[System]:
-    """The systems of a set that was written before; written again, they give the same text."""
+    """The systems of a set that was written before; if they are written again, the files do not change."""
     folder = SETS / name
     told = tomllib.loads((folder / "data.toml").read_text(encoding="utf-8")).get("records", {})
     frames = iread(folder / "structures.xyz", index=":")

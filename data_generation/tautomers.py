@@ -1,9 +1,9 @@
-"""Make `assay-tautomers`: pairs of isomers that differ in where a hydrogen sits, neutral and charged.
+"""Make `assay-tautomers`: pairs of isomers that differ in the position of a hydrogen, neutral and charged.
 
     python data_generation/tautomers.py
 
-Each isomer is the lowest of its conformers in GFN2-xTB, and stays in that geometry. Pairs closer in energy than
-2.05 kcal/mol are left out: a model without any energy would get them nearly right.
+Each isomer has the geometry of its lowest conformer in GFN2-xTB. Pairs whose energies differ by less than 2.05 kcal/mol
+are left out: for these, a model that gives zero for all energies would be almost right.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def isomer(smiles: str) -> Frame:
 
 
 def pair(record: str, smiles: tuple[str, str]) -> Entry:
-    """Both isomers of a pair, if their energies are far enough apart."""
+    """Both isomers of a pair with their energies; an error if the energies are too close."""
     frames = tuple(isomer(one) for one in smiles)
     gap = frames[1].energy - frames[0].energy
     if abs(gap) < CLOSEST:
@@ -70,7 +70,7 @@ def pair(record: str, smiles: tuple[str, str]) -> Entry:
 
 
 def size(record: str) -> float:
-    """Roughly how costly a pair is."""
+    """A rough measure of the computing time of a pair."""
     return float(sum(atom.GetAtomicNum() ** 0.5 for atom in parsed(PAIRS[record][0]).GetAtoms()))
 
 

@@ -1,10 +1,11 @@
-"""Make `assay-torsions`: energy of small molecules turned about one bond.
+"""Make `assay-torsions`: energies of small molecules that are rotated about one bond.
 
     python data_generation/torsions.py
 
-The dihedral is held at 0, 15 … 180 degrees and the rest relaxed in GFN2-xTB, once upwards and once downwards; the lower
-of the two is kept. The other half of the circle is the mirror image. Profiles with a barrier below 2.2 kcal/mol are
-left out: a model without any energy would get them nearly right.
+The dihedral angle is fixed at 0, 15 … 180 degrees and everything else is relaxed in GFN2-xTB, once with increasing and
+once with decreasing angle; the lower of the two structures is kept. The other half of the circle is the mirror image.
+Profiles with a barrier below 2.2 kcal/mol are left out: for these, a model that gives zero for all energies would be
+almost right.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ CARD = {
     "source": "data_generation/torsions.py",
 }
 TORSION = [0, 1, 2, 3]
-"""Map numbers in the SMILES put the four atoms first."""
+"""The four atoms come first, because of the map numbers in the SMILES."""
 
 
 def side(smiles: str) -> list[int]:
-    """Atoms that turn with the third and fourth: those reached from the third without crossing the bond."""
+    """Atoms on the side of the third and fourth atom, which rotate together."""
     drawn = parsed(smiles)
     found, queue = {2}, [2]
     while queue:
@@ -61,7 +62,7 @@ def side(smiles: str) -> list[int]:
 
 
 def scan(smiles: str) -> list[Atoms]:
-    """The lower of the relaxed structures of both directions, angle by angle."""
+    """For each angle, the lower of the two relaxed structures."""
     start = xtb.minima(smiles, 8)[0]
     passes = []
     for angles in (ANGLES, ANGLES[::-1]):
@@ -73,12 +74,12 @@ def scan(smiles: str) -> list[Atoms]:
 
 
 def profile(record: str, smiles: str) -> Entry:
-    """Energies along the scan, if there is a barrier and no bond breaks."""
+    """Energies along the scan; an error if there is no barrier or a bond breaks."""
     structures = remembered_structures(digest("scan", smiles, ANGLES), lambda: scan(smiles))
     for angle, atoms in zip(ANGLES, structures, strict=True):
         gap = abs(atoms.get_dihedral(*TORSION) - angle) % 360
         if bonds_in(atoms) != bonds_of(smiles) or min(gap, 360 - gap) > 0.01:
-            raise ValueError(f"bonds or angle are off at {angle} degrees")
+            raise ValueError(f"bonds or the angle have changed at {angle} degrees")
     frames = tuple(
         Frame(atoms, quantum.energy(atoms), coordinate=float(angle))
         for angle, atoms in zip(ANGLES, structures, strict=True)

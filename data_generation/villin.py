@@ -1,12 +1,12 @@
-"""The villin headpiece HP36, a protein that folds by itself: 36 residues in three helices.
+"""The villin headpiece HP36, a small folded protein: 36 residues in three helices.
 
-Coordinates are those of PDB entry 1VII (solution NMR, minimised average structure), from the copy in the package
+The coordinates are those of PDB entry 1VII (solution NMR, minimised average structure), from the copy in the package
 pdbfixer: `pip install openmm pdbfixer` (8.6.1 and 1.12.0 were used). The ends are capped with acetyl and methylamide.
 
-In vacuum no water screens charges: with those of pH 7 side chains would take protons from each other, and the total of
-+2 would shut out models that take no charge. So the protein is neutral. Glu45, Asp46 and Glu72 are acids (the entry was
-measured at pH 3.7, where acids are partly protonated, too), the five Lys are amines. Arg55, by far the strongest base,
-keeps its charge; Asp44, the acid nearest to it, balances it, and the two meet in a salt bridge.
+In vacuum, no water screens the charges. With the charges of pH 7, side chains would exchange protons, and models that
+do not support charges could not compute the total charge of +2. So the protein is neutral. Glu45, Asp46 and Glu72 are
+acids (the entry was measured at pH 3.7, where acids are partly protonated), and the five Lys are amines. Arg55, by far
+the strongest base, keeps its charge. Asp44, the nearest acid, has the opposite charge; both form a salt bridge.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHARGED = "44"
 """Number of the aspartate that stays charged."""
 
 HOLD = 1_000.0
-"""What α-carbons cost (kJ/mol/nm²), times their squared way from where NMR found them: vacuum pulls all inwards."""
+"""Force constant (kJ/mol/nm²) that holds the α-carbons at their NMR positions: in vacuum, a protein contracts."""
 
 TOLERANCE = 5.0  # kJ/mol/nm, root mean square
 INFO = {
@@ -40,7 +40,7 @@ INFO = {
 
 
 def villin() -> Atoms:
-    """The protein with all hydrogens, relaxed; the same on every machine but for rounding."""
+    """The relaxed protein with all hydrogens; the same on every computer, except for rounding errors."""
     from openmm import Platform, app
 
     capped = _capped(_source())
@@ -48,24 +48,24 @@ def villin() -> Atoms:
     model.delete([atom for atom in model.topology.atoms() if atom.element is app.element.hydrogen])
     force_field = app.ForceField("amber14/protein.ff14SB.xml")
     slow_but_exact = Platform.getPlatformByName("Reference")
-    random.seed(SEED)  # OpenMM puts hydrogens at random places before it relaxes them
+    random.seed(SEED)  # OpenMM puts hydrogens at random positions before it relaxes them
     states = [_state(residue) for residue in model.topology.residues()]
     model.addHydrogens(force_field, variants=states, platform=slow_but_exact)
     return _relaxed(model, force_field, slow_but_exact)
 
 
 def _source() -> Path:
-    """The entry as pdbfixer has it."""
+    """The PDB file of the entry in pdbfixer."""
     import pdbfixer
 
     path = Path(pdbfixer.__file__).parent / "tests" / "data" / "test.pdb"
     if hashlib.sha256(path.read_bytes()).hexdigest() != CHECKSUM:
-        raise ValueError(f"{path} is not the copy of 1VII that is expected")
+        raise ValueError(f"'{path}' is not the expected copy of PDB entry 1VII; install pdbfixer 1.12.0")
     return path
 
 
 def _capped(path: Path) -> Any:
-    """Acetyl before the first residue and methylamide after the last."""
+    """The protein with acetyl before the first residue and methylamide after the last."""
     import pdbfixer
 
     fixer = pdbfixer.PDBFixer(filename=str(path))
@@ -76,7 +76,7 @@ def _capped(path: Path) -> Any:
 
 
 def _state(residue: Any) -> str | None:
-    """Amber's name for the protonation of a residue; None where there is only one."""
+    """The Amber name for the protonation of a residue; None if there is only one."""
     return residue.name if residue.id == CHARGED else NEUTRAL.get(residue.name)
 
 
@@ -101,11 +101,11 @@ def _relaxed(model: Any, force_field: Any, platform: Any) -> Atoms:
 
 
 def _charge(system: Any) -> int:
-    """The sum of the charges that the force field gave to the atoms."""
+    """The sum of the atomic charges of the force field; an error if it is not an integer."""
     import openmm
 
     (force,) = [f for f in system.getForces() if isinstance(f, openmm.NonbondedForce)]
     total = sum(force.getParticleParameters(i)[0]._value for i in range(force.getNumParticles()))
     if abs(total - round(total)) > 1e-6:
-        raise ValueError(f"the charges add up to {total}")
+        raise ValueError(f"the atomic charges add up to {total}, which is not an integer")
     return round(total)

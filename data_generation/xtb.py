@@ -1,4 +1,4 @@
-"""GFN2-xTB: relaxations, second derivatives and dynamics that make the geometries. Energies in eV, lengths in Å."""
+"""Geometries from GFN2-xTB: relaxation, second derivatives and dynamics. Energies in eV, lengths in Å."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tblite.ase import TBLite
 
 
 def with_xtb(atoms: Atoms) -> Atoms:
-    """A copy with a calculator of its own: one that is used again starts from its last density, and results wobble."""
+    """A copy with a new calculator: a used one starts from its last density, so that results depend on the last one."""
     copy = rounded(atoms)
     copy.calc = TBLite(method="GFN2-xTB", charge=copy.info["charge"], accuracy=0.1, verbosity=0)
     return copy
@@ -34,25 +34,25 @@ def energy_and_forces(atoms: Atoms) -> tuple[float, np.ndarray]:
 
 
 def relaxed(atoms: Atoms, force_limit: float = 0.005, steps: int = 500, step: float = 0.1) -> Atoms:
-    """The minimum nearby."""
+    """The nearest minimum; no force is above `force_limit` (eV/Å)."""
     copy = with_xtb(atoms)
     if not BFGS(copy, logfile=None, maxstep=step).run(fmax=force_limit, steps=steps):
-        raise RuntimeError(f"GFN2-xTB does not relax {copy.symbols}")
+        raise RuntimeError(f"the relaxation of {copy.symbols} in GFN2-xTB does not converge")
     return rounded(copy)
 
 
 def turned(atoms: Atoms, torsion: list[int], angle: float, moving: list[int]) -> Atoms:
-    """Relaxed with one dihedral held at an angle (degrees)."""
+    """The structure relaxed with one dihedral fixed at an angle (degrees)."""
     copy = with_xtb(atoms)
     copy.set_dihedral(*torsion, angle, indices=moving)
     copy.set_constraint(FixInternals(dihedrals_deg=[[angle, torsion]], epsilon=1e-6))
     if not BFGS(copy, logfile=None, maxstep=0.05).run(fmax=0.005, steps=600):
-        raise RuntimeError(f"GFN2-xTB does not relax {copy.symbols} at {angle} degrees")
+        raise RuntimeError(f"the relaxation of {copy.symbols} in GFN2-xTB does not converge at {angle} degrees")
     return rounded(copy)
 
 
 def hessian(atoms: Atoms, shift: float = 0.005) -> np.ndarray:
-    """Second derivatives by central differences of forces, 3N × 3N (eV/Å²)."""
+    """Second derivatives by central differences of forces, a matrix of 3N × 3N (eV/Å²)."""
     columns = []
     for index in range(3 * len(atoms)):
         sides = []
@@ -66,7 +66,7 @@ def hessian(atoms: Atoms, shift: float = 0.005) -> np.ndarray:
 
 
 def minima(smiles: str, count: int, window: float = 0.6) -> list[Atoms]:
-    """Distinct minima of a molecule within a window (eV) above the lowest, in the order of energy."""
+    """Different minima of a molecule in the order of energy, up to `window` (eV) above the lowest."""
     found: list[tuple[float, Atoms]] = []
     for start in embedded(smiles, count):
         try:
@@ -81,7 +81,7 @@ def minima(smiles: str, count: int, window: float = 0.6) -> list[Atoms]:
         if value < found[0][0] + window and not any(_same(atoms, other) for other in distinct):
             distinct.append(atoms)
     if not distinct:
-        raise RuntimeError(f"no minimum of {smiles} keeps its bonds")
+        raise RuntimeError(f"no minimum of {smiles} has the bonds of the SMILES")
     return distinct
 
 
@@ -91,7 +91,7 @@ def lowest(smiles: str, count: int) -> Atoms:
 
 
 def _same(one: Atoms, other: Atoms) -> bool:
-    """True for the same minimum or its mirror image, whatever the labels of equal atoms."""
+    """True for the same minimum or its mirror image; atoms of an element may be numbered differently."""
     if abs(energy(one) - energy(other)) > 0.003:
         return False
     spectra = [np.linalg.eigvalsh(1 / (a.get_all_distances() + np.diag(1.0 / a.numbers))) for a in (one, other)]
@@ -101,7 +101,7 @@ def _same(one: Atoms, other: Atoms) -> bool:
 def snapshots(
     atoms: Atoms, count: int, temperature: float, seed: int, keep: Callable[[Atoms], bool], every: int = 200
 ) -> list[Atoms]:
-    """Structures along a Langevin trajectory (time step 0.5 fs), those that `keep` accepts."""
+    """Structures of a Langevin trajectory (time step 0.5 fs) that `keep` accepts."""
     rng = np.random.default_rng(seed)
     copy = with_xtb(atoms)
     MaxwellBoltzmannDistribution(copy, temperature_K=temperature, rng=rng)
@@ -115,7 +115,7 @@ def snapshots(
 
 
 def returns(displaced: Atoms, reference: Atoms, limit: float = 0.03) -> bool:
-    """True if relaxing both ends in the same minimum: same bonds, heavy atoms within `limit` (Å)."""
+    """True if both relax to the same minimum: same bonds, RMSD of heavy atoms below `limit` (Å)."""
     try:
         one, other = relaxed(displaced), relaxed(reference)
     except RuntimeError:

@@ -1,11 +1,11 @@
-"""Energy curves of pairs of elements: Assay's batched path against one structure at a time in ASE, in one run.
+"""Energy curves of pairs of elements: batches in Assay compared with one structure at a time in ASE, in one run.
 
     python perf/diatomics.py sevennet-0 [MODEL ...] [--pairs 10 100 1000] [--workers 2]
 
-For each model the plain ASE loop (a new `Atoms` for each distance, one calculator: what other tools do) is measured on
-some pairs after a warm-up. Then Assay runs the jobs of the benchmark `physicality.diatomics` for growing numbers of
-pairs, workers, store and all, each time from nothing. CPU time is that of this process and all workers, loading the
-model included; `per point` leaves out the time of the same run with no pairs. Energies of both paths are compared.
+For each model, a plain ASE loop (a new `Atoms` for each distance and one calculator, as in other tools) is measured on
+some pairs after a warm-up. Then Assay runs the jobs of the benchmark `physicality.diatomics` for increasing numbers of
+pairs, with workers and a new results folder each time. CPU time is that of this process and all workers, with loading
+the model; `per point` is without the time of a run with no pairs. The energies of both are compared.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from assay.survey import Survey
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of CPU and of the clock."""
+    """CPU time and wall time (s)."""
 
     cpu: float
     wall: float
@@ -48,13 +48,13 @@ class Cost:
 
 
 def now() -> Cost:
-    """CPU time of this process and of its finished children, and the clock."""
+    """CPU time of this process and of its finished child processes, and wall time."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return Cost(sum(u.ru_utime + u.ru_stime for u in used), time.monotonic())
 
 
 def jobs_of(model: Model, pairs: int) -> list[SinglePoints]:
-    """The jobs of the benchmark for evenly chosen pairs of the model's elements."""
+    """The jobs of the benchmark for pairs of elements, at equal intervals in the list of all pairs."""
     elements = model.card.elements or ()
     survey = Survey(model.card, answered=elements, pbc=model.card.pbc or ("FFF",))
     cases = list(planned_cases(Diatomics(), Scope(survey)))
@@ -63,7 +63,7 @@ def jobs_of(model: Model, pairs: int) -> list[SinglePoints]:
 
 
 def plain_loop(model: Model, jobs: list[SinglePoints]) -> tuple[Cost, list[np.ndarray]]:
-    """One structure after another through ASE, the first pair once more before, to warm up."""
+    """One structure after another in ASE; the first pair is also used for the warm-up."""
     calculator = model.build()
 
     def energies(job: SinglePoints) -> np.ndarray:
@@ -83,7 +83,7 @@ def plain_loop(model: Model, jobs: list[SinglePoints]) -> tuple[Cost, list[np.nd
 
 
 def with_assay(model: Model, jobs: Sequence[Job], workers: int) -> tuple[Cost, list[Outcome]]:
-    """The jobs through runner, workers and store, as `assay run` does it, in a new results folder."""
+    """The jobs with runner, workers and a new results folder, as in `assay run`."""
     start = now()
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), model.folder)
@@ -106,7 +106,7 @@ def measure(name: str, sizes: list[int], loop_pairs: int, workers: int) -> None:
     together = [np.asarray(o.values["energy"]) for o in with_assay(model, some, workers)[1]]
     print(f"\n{name}: plain ASE loop, {len(some)} pairs, {points} points: {each:.3g} ms CPU per point, "
           f"{1e3 * loop.wall / points:.3g} ms wall")  # fmt: skip
-    print(f"largest difference of energies between both paths: {_difference(alone, together):.1e} of |E| + 1 eV")
+    print(f"largest difference between the energies of both: {_difference(alone, together):.1e} of |E| + 1 eV")
     print("| pairs | points | CPU (s) | wall (s) | CPU per point (ms) | less CPU than the loop |")
     print("|---:|---:|---:|---:|---:|---:|")
     print(f"| 0 | 0 | {nothing.cpu:.1f} | {nothing.wall:.1f} | | |", flush=True)

@@ -1,12 +1,13 @@
-"""Molecular dynamics of 14 small molecules: side by side in batches against one after another in plain ASE, in one run.
+"""Molecular dynamics of 14 small molecules: in batches with Assay, and one after another in plain ASE, in one run.
 
     OMP_NUM_THREADS=1 python perf/dynamics.py ani-1ccx aimnet2 mace-mp-0-small [--steps 500]
     python perf/dynamics.py --loop
 
-The molecules are four rings and ten others of ASE's G2 set (4 to 12 atoms of H, C, N and O), at 300 K, 1 fs, with the
-same friction. Plain ASE is its `Langevin` with one calculator. Assay runs the same steps in one process through its
-engines, frames to disk included. Costs are per step of one molecule. CPU seconds are what counts; wall time is that of
-a machine that may be busy. `--loop` measures what a step costs besides the model, with a calculator that does nothing.
+The molecules are four rings and ten others of the G2 set in ASE (4 to 12 atoms of H, C, N and O), at 300 K, with a time
+step of 1 fs and the same friction. Plain ASE is `Langevin` with one calculator. Assay runs the same steps in one
+process and also writes frames to disk. Times are per step of one molecule. CPU time is the relevant number; wall time
+depends on what else the computer does. `--loop` measures the time of a step without the model, with a calculator that
+does nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ HEADING = """\
 
 
 class Nothing(Calculator):
-    """Costs nothing and says nothing."""
+    """A calculator that takes no time and gives zero energy and forces."""
 
     implemented_properties = ["energy", "forces"]  # noqa: RUF012
 
@@ -50,7 +51,7 @@ class Nothing(Calculator):
 
 
 def molecules() -> list[Structure]:
-    """The fourteen."""
+    """The 14 molecules."""
     from ase.build import molecule
 
     known = {"CH3NH2": "H3CNH2"}
@@ -59,7 +60,7 @@ def molecules() -> list[Structure]:
 
 
 class Cost(NamedTuple):
-    """CPU and wall seconds, evaluations, and how many of these were made in batches."""
+    """CPU and wall time (s), the number of evaluations, and how many of these were made in batches."""
 
     cpu: float
     wall: float
@@ -68,7 +69,7 @@ class Cost(NamedTuple):
 
 
 def plain(calculator: Calculator, structures: Sequence[Structure], steps: int) -> Cost:
-    """ASE's Langevin, one molecule after another."""
+    """Langevin dynamics in ASE, one molecule after another."""
     from ase import units
     from ase.md.langevin import Langevin
     from ase.md.velocitydistribution import MaxwellBoltzmannDistribution
@@ -97,7 +98,7 @@ def plain(calculator: Calculator, structures: Sequence[Structure], steps: int) -
 
 
 def with_assay(structures: Sequence[Structure], steps: int, engines: Engines, kelvin: float = 300.0) -> Cost:
-    """The same steps as jobs, frames to disk included."""
+    """The same steps as jobs of Assay, with frames written to disk."""
     jobs = [Dynamics(s, steps=steps, interval=10, seed=steps, temperature=kelvin) for s in structures]
     bundle, store = [(job_key(job, "perf"), job) for job in jobs], Store(engines.single.folder)
     started, since = time.process_time(), time.perf_counter()
@@ -105,7 +106,7 @@ def with_assay(structures: Sequence[Structure], steps: int, engines: Engines, ke
     cpu, wall = time.process_time() - started, time.perf_counter() - since
     bad = [status for _, status in statuses if status != "ok"]
     if bad:
-        raise SystemExit(f"{len(bad)} of {len(jobs)} runs ended as {bad[0]}")
+        raise SystemExit(f"{len(bad)} of {len(jobs)} simulations ended with the status '{bad[0]}'")
     outcomes = store.outcomes()
     alone = {"structures": 0, "alone": steps + 1}
     batches = [outcomes[key].provenance.get("batch", alone) for key, _ in bundle]
@@ -114,13 +115,13 @@ def with_assay(structures: Sequence[Structure], steps: int, engines: Engines, ke
 
 
 def compare(name: str, steps: int) -> None:
-    """One model: both ways, same molecules, same steps."""
+    """Print the row of one model: the same molecules and steps in ASE and in Assay."""
     structures, model = molecules(), load_model(name)
     loop = plain(model.build(), structures, steps)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "outcomes").mkdir()
         engines = Engines(model, Path(folder))
-        with_assay(structures, 20, engines)  # loads the model, compiles, and finds the size of batches
+        with_assay(structures, 20, engines)  # loads and compiles the model, and finds the size of batches
         ours = with_assay(structures, steps, engines)
     each = 1e3 / (len(structures) * steps)
     print(f"| {name} | {each * loop.cpu:.2f} | {each * ours.cpu:.2f} | {loop.cpu / ours.cpu:.1f} × | "
@@ -129,21 +130,22 @@ def compare(name: str, steps: int) -> None:
 
 
 def loop_cost(steps: int = 5000) -> None:
-    """What a step costs besides the model."""
+    """Print the time of a step without the model."""
     structures = molecules()[:1]
     ase = plain(Nothing(), structures, steps).cpu
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "outcomes").mkdir()
         ours = with_assay(structures, steps, Engines(load_model(Nothing), Path(folder)), kelvin=1e-3).cpu
-    print(f"a step besides the model, {len(structures[0])} atoms: ASE {1e6 * ase / steps:.0f} µs, Assay "
-          f"{1e6 * ours / steps:.0f} µs: {ours / ase:.2f} of it")  # fmt: skip
+    print(f"a step without the model, {len(structures[0])} atoms: ASE {1e6 * ase / steps:.0f} µs, Assay "
+          f"{1e6 * ours / steps:.0f} µs, ratio {ours / ase:.2f}")  # fmt: skip
 
 
 def main() -> None:
+    """Measure the models named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--loop", action="store_true", help="cost of a step with a calculator that does nothing")
+    parser.add_argument("--loop", action="store_true", help="time of a step with a calculator that does nothing")
     given = parser.parse_args()
     if given.loop or not given.models:
         loop_cost()

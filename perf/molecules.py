@@ -1,12 +1,13 @@
-"""Small molecules, single points and relaxations: Assay's batched path against plain ASE, in one run.
+"""Single points and relaxations of small molecules: batches in Assay compared with plain ASE, in one run.
 
     python perf/molecules.py ani-1ccx [MODEL ...] [--sizes 1000 3000 10000] [--relaxations 50] [--workers 1]
 
-The molecules are those of H, C, N and O in ASE's G2 set (3 to 14 atoms), each shaken with its own seed; one job for
-each molecule. The plain loop (one calculator, one molecule after another; `ase.optimize.BFGS` for relaxations) runs in
-a process of its own after a warm-up. Assay runs runner, workers and store, each time from nothing; CPU time is that of
-the parent and its workers, less that of the same run without molecules. Peak memory is that of the fullest worker and
-of the parent, which never loads the model; it only grows, so give one model if it matters. Energies are compared.
+The molecules are those of H, C, N and O in the G2 set of ASE (3 to 14 atoms), each with random displacements from its
+own seed; there is one job for each molecule. The plain loop (one calculator, one molecule after another;
+`ase.optimize.BFGS` for relaxations) runs in a process of its own after a warm-up. Assay runs with workers and a new
+results folder each time; its CPU time is that of the parent and the workers, minus that of a run without molecules.
+Peak memory is that of the largest worker and of the parent, which never loads the model. It never decreases, so give
+only one model to measure memory. The energies of both are compared.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ FORCE_LIMIT, STEPS = 0.02, 200
 
 
 @cache
-def pool() -> list[Structure]:
+def g2_molecules() -> list[Structure]:
     """Molecules of H, C, N and O in the G2 set."""
     from ase.collections import g2
 
@@ -43,8 +44,8 @@ def pool() -> list[Structure]:
 
 
 def molecules(count: int, shaken: float) -> list[Structure]:
-    """So many molecules, each atom moved by about `shaken` Å in each direction."""
-    chosen = [pool()[i % len(pool())] for i in range(count)]
+    """A number of molecules, with random displacements of about `shaken` (Å) for each coordinate."""
+    chosen = [g2_molecules()[i % len(g2_molecules())] for i in range(count)]
     return [
         s.moved(s.positions + np.random.default_rng(i).normal(scale=shaken, size=s.positions.shape))
         for i, s in enumerate(chosen)
@@ -52,7 +53,7 @@ def molecules(count: int, shaken: float) -> list[Structure]:
 
 
 def plain_points(name: str, count: int) -> tuple[Cost, list[float]]:
-    """One molecule after another through ASE."""
+    """Single points of one molecule after another in ASE."""
     structures, calculator = molecules(count, 0.05), load_model(name).build()
 
     def energy(structure: Structure) -> float:
@@ -69,7 +70,7 @@ def plain_points(name: str, count: int) -> tuple[Cost, list[float]]:
 
 
 def plain_relaxations(name: str, count: int) -> tuple[Cost, list[tuple[float, int]]]:
-    """One relaxation after another with ASE's BFGS: final energies and numbers of steps."""
+    """One relaxation after another with BFGS in ASE: final energies and numbers of steps."""
     from ase.optimize import BFGS
 
     structures, calculator = molecules(count, 0.1), load_model(name).build()
@@ -88,21 +89,21 @@ def plain_relaxations(name: str, count: int) -> tuple[Cost, list[tuple[float, in
     return now() - start, found
 
 
-def elsewhere(work: Callable, *arguments: object) -> tuple:
-    """The work done in a fresh process, so that its memory is not that of this one."""
+def in_new_process(work: Callable, *arguments: object) -> tuple:
+    """The result of the work in a new process, so that its memory is not counted for this process."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         return tuple(process.submit(work, *arguments).result())
 
 
 def fullest(outcomes: list[Outcome]) -> float:
-    """The most memory of any worker (MB)."""
+    """The largest memory of a worker (MB)."""
     return max(float(o.provenance["peak_memory_mb"]) for o in outcomes)
 
 
 def measure_points(name: str, sizes: list[int], loop: int, workers: int, nothing: Cost) -> None:
     """Print the table of single points."""
     model = load_model(name)
-    cost, alone = elsewhere(plain_points, name, loop)
+    cost, alone = in_new_process(plain_points, name, loop)
     each = 1e3 * cost.cpu / loop
     print(f"\n{name}: plain ASE loop over {loop} molecules: {each:.3g} ms CPU each")
     print("| molecules | CPU (s) | wall (s) | CPU each (ms) | less CPU than the loop | worker MB | parent MB | ΔE |")
@@ -119,16 +120,16 @@ def measure_points(name: str, sizes: list[int], loop: int, workers: int, nothing
 
 
 def measure_relaxations(name: str, count: int, workers: int, nothing: Cost) -> None:
-    """Print how relaxations compare."""
+    """Print the comparison of relaxations."""
     model = load_model(name)
-    cost, alone = elsewhere(plain_relaxations, name, count)
+    cost, alone = in_new_process(plain_relaxations, name, count)
     jobs = [Relaxation(s, force_limit=FORCE_LIMIT, steps=STEPS) for s in molecules(count, 0.1)]
     used, outcomes = with_assay(model, jobs, workers)
     cpu = max(used.cpu - nothing.cpu, 1e-9)
     ours = [(float(o.values["energy"]), int(o.values["steps"])) for o in outcomes]
     apart = sorted(abs(a[0] - b[0]) for a, b in zip(alone, ours, strict=True))
     alike = sum(a[1] == b[1] for a, b in zip(alone, ours, strict=True))
-    print(f"{count} relaxations, {sum(b[1] for b in ours)} steps: ASE's BFGS {cost.cpu:.1f} s CPU, Assay {cpu:.1f} s: "
+    print(f"{count} relaxations, {sum(b[1] for b in ours)} steps: BFGS of ASE {cost.cpu:.1f} s CPU, Assay {cpu:.1f} s: "
           f"{cost.cpu / cpu:.1f} × less; same number of steps in {alike} of {count}, final energies differ by "
           f"{apart[count // 2]:.1e} eV (median), {apart[-1]:.1e} eV at most", flush=True)  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""What the harness costs per single point, beside a plain ASE loop, in one run on one machine. `make perf` runs this.
+"""The time that Assay itself needs per single point, compared with a plain ASE loop. `make perf` runs this.
 
-The calculator does nothing, so all the time measured is overhead: building structures, calling the calculator, checking
-what it returns, encoding and writing outcomes. CPU time of the whole process, best of several rounds.
+The calculator does nothing, so only Assay is measured: it makes structures, calls the calculator, checks the results,
+and encodes and writes outcomes. CPU time of the whole process; the best of several rounds.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from assay.store import Store
 
 
 class Nothing(Calculator):
-    """Zero energy and forces at no cost beyond what ASE's base class does for every calculator."""
+    """A calculator that gives zero energy and forces and takes only the time of the base class in ASE."""
 
     implemented_properties = ["energy", "forces"]  # noqa: RUF012
 
     def calculate(self, atoms: Atoms = None, properties: object = None, system_changes: object = all_changes) -> None:
-        """The base class copies the atoms, then zeros are handed out."""
+        """Copy the atoms, as every calculator does, and give zeros."""
         Calculator.calculate(self, atoms, properties, system_changes)
         self.results = {"energy": 0.0, "forces": np.zeros((len(atoms), 3))}
 
 
 def seconds_per_point(work: Callable[[], int], rounds: int) -> float:
-    """CPU seconds per point, best of several rounds."""
+    """CPU time per point (s), the best of several rounds."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()
@@ -72,15 +72,15 @@ def main() -> None:
         structures = [body.moved(positions) for positions in moved]
         return [SinglePoints(tuple(structures[i : i + options.per_job])) for i in range(0, len(moved), options.per_job)]
 
-    def harness() -> int:
+    def with_assay() -> int:
         with tempfile.TemporaryDirectory() as folder:
             store = Store.create(Path(folder), "nothing")
             run_jobs(Engines(load_model(Nothing)), store, [(job_key(job, "x"), job) for job in jobs()])
             return sum(len(outcome.points()) for outcome in store.outcomes().values())
 
-    plain_loop, assay = (seconds_per_point(work, options.rounds) for work in (lambda: plain(Nothing()), harness))
+    plain_loop, assay = (seconds_per_point(work, options.rounds) for work in (lambda: plain(Nothing()), with_assay))
     print(f"{options.points} points of {len(body)} atoms, {options.per_job} in a job: made, hashed, evaluated,")
-    print("checked, encoded, written to disk and read back; CPU time per point, zero-cost calculator")
+    print("checked, encoded, written to disk and read again; CPU time per point, with a calculator that does nothing")
     print(f"  plain ASE loop                 {1e6 * plain_loop:8.1f} µs")
     print(f"  Assay, in one process          {1e6 * assay:8.1f} µs   ratio {assay / plain_loop:.2f}")
     sent = through_workers(jobs()) / options.points
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def through_workers(jobs: list[SinglePoints]) -> float:
-    """CPU seconds of parent and workers for jobs sent to two worker processes, less those of a run without jobs."""
+    """CPU time (s) of the parent and two workers for these jobs, minus that of a run with only the first job."""
     return _cpu_of_run(jobs) - _cpu_of_run(jobs[:1])
 
 

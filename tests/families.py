@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.model import Model, ModelCard
-from assay.models import family_names, registered
-from assay.models.weights import fetch
+from assay.models import family_names, named_models
+from assay.models.weights import fetch_weights
 from assay.structure import Structure
 from assay.testing import Tolerance, built_once, structures_for
 
@@ -114,9 +114,9 @@ def few_structures(name: str) -> dict[str, Structure]:
 
 def checkpoint(name: str) -> Path:
     """The file with the weights of a model."""
-    entry = registered()[name]
+    entry = named_models()[name]
     if entry.weights is not None:
-        return fetch(entry.weights)
+        return fetch_weights(entry.weights)
     assert entry.inside is not None
     package = importlib.util.find_spec(entry.inside[0])
     assert package is not None
@@ -135,5 +135,5 @@ def one_of_each_family(wanted: Wanted = lambda *_: True) -> pytest.MarkDecorator
 
 
 def _marked(pairs: Iterable[tuple[str, str]], wanted: Wanted) -> pytest.MarkDecorator:
-    chosen = [(f, name) for f, name in pairs if wanted(FAMILIES[f], registered()[name].card)]
+    chosen = [(f, name) for f, name in pairs if wanted(FAMILIES[f], named_models()[name].card)]
     return pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.family(f)) for f, name in chosen])

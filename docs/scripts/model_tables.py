@@ -7,8 +7,8 @@ from importlib import import_module
 from tables import table
 
 from assay.model import PERIODIC_PATTERNS, ModelCard
-from assay.models import family_names, registered
-from assay.models.registry import Registered
+from assay.models import family_names, named_models
+from assay.models.registry import NamedModel
 
 DIGITS = 16
 """Digits of a hash that are shown; the file of the adapter has all of them."""
@@ -16,8 +16,8 @@ DIGITS = 16
 
 def model_tables() -> str:
     """All tables, one after another."""
-    known = dict(sorted(registered().items()))
-    return "\n".join((_claims(known), "## Weights and licences\n", _origins(known), "## Notes\n", _notes(known)))
+    models = dict(sorted(named_models().items()))
+    return "\n".join((_claims(models), "## Weights and licences\n", _origins(models), "## Notes\n", _notes(models)))
 
 
 def family_table() -> str:
@@ -25,7 +25,7 @@ def family_table() -> str:
     rows = []
     for family, names in family_names().items():
         if names:
-            entry = registered()[names[0]]
+            entry = named_models()[names[0]]
             rows.append((f"`{family}`", _about(family), "<br>".join(f"`{n}`" for n in names), f"`{entry.install}`"))
     return table(("family", "what it is", "names", "install"), rows)
 
@@ -36,7 +36,7 @@ def _about(family: str) -> str:
     return text.partition(". ")[0].removesuffix(".")
 
 
-def _claims(known: dict[str, Registered]) -> str:
+def _claims(known: dict[str, NamedModel]) -> str:
     head = ("name", "elements", "structures", "reads", "precision", "level of theory", "batches", "devices")
     rows = [
         (
@@ -55,7 +55,7 @@ def _claims(known: dict[str, Registered]) -> str:
 
 
 def structures(card: ModelCard) -> str:
-    """What a model claims about periodicity, in words."""
+    """The periodicity that a model claims, in words."""
     claimed = set(card.pbc or ())
     words = ["clusters"] if "FFF" in claimed else []
     if set(PERIODIC_PATTERNS) <= claimed:
@@ -70,12 +70,12 @@ def _reads(card: ModelCard) -> str:
     return ", ".join(word for word, has in (("charge", card.charge), ("spin", card.spin)) if has)
 
 
-def _origins(known: dict[str, Registered]) -> str:
+def _origins(known: dict[str, NamedModel]) -> str:
     rows = [(f"`{name}`", entry.card.licence, origin(entry)) for name, entry in known.items()]
     return table(("name", "licence", "weights"), rows)
 
 
-def origin(entry: Registered) -> str:
+def origin(entry: NamedModel) -> str:
     """Where the weights of a model come from."""
     if entry.weights is not None:
         file = entry.weights
@@ -87,10 +87,10 @@ def origin(entry: Registered) -> str:
     return "none; parameters are part of the package"
 
 
-def _notes(known: dict[str, Registered]) -> str:
-    """Each note once, with the models that it is about."""
+def _notes(models: dict[str, NamedModel]) -> str:
+    """Each note once, with the names of its models."""
     about: dict[str, list[str]] = {}
-    for name, entry in known.items():
+    for name, entry in models.items():
         for note in entry.card.notes:
             about.setdefault(note, []).append(f"`{name}`")
     return "".join(f"- {', '.join(names)}: {note}\n" for note, names in about.items())

@@ -9,7 +9,7 @@ import pytest
 
 from assay.api import run
 from assay.errors import Cause
-from assay.models import registered
+from assay.models import named_models
 from assay.report.document import check_document, score_document
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "scripts"))
@@ -90,7 +90,7 @@ def test_suites_causes_and_models_are_all_in_their_tables() -> None:
     assert "| `steps` | 2 000 | 20 000 | 1 000 000 |" in suite_table()
     assert all(f"| `{cause}` | " in cause_table() for cause in Cause if cause)
     assert "|  |" not in cause_table()
-    assert all(f"`{name}`" in family_table() for name in registered())
+    assert all(f"`{name}`" in family_table() for name in named_models())
 
 
 def test_every_key_of_the_json_documents_is_on_its_page() -> None:

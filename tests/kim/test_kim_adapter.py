@@ -13,7 +13,7 @@ from ase import Atoms, units
 from ase.build import bulk
 
 from assay.errors import AssayError, ModelFailure
-from assay.models import kim
+from assay.models import _kim_library, _kim_units, kim
 
 pytestmark = pytest.mark.kim
 
@@ -88,7 +88,7 @@ def test_embedded_atom_driver_forgets_the_pair_energy_when_one_unit_changes() ->
 @pytest.mark.parametrize(("unit", "unit_set"), [("nm", "nm-kcal_mol"), ("kcal_mol", "nm-kcal_mol"), ("J", "m-J")])
 def test_a_unit_wrong_by_a_thousandth_is_noticed(unit: str, unit_set: str, monkeypatch: pytest.MonkeyPatch) -> None:
     energy, forces = in_units(PT_AU, "A-eV", distorted_alloy())
-    monkeypatch.setitem(kim._SIZE, unit, kim._SIZE[unit] * 1.001)
+    monkeypatch.setitem(_kim_units.UNIT_SIZES, unit, _kim_units.UNIT_SIZES[unit] * 1.001)
     wrong_energy, wrong_forces = in_units(PT_AU, unit_set, distorted_alloy())
     assert abs(wrong_energy / energy - 1) > 1e-5
     assert np.abs(wrong_forces - forces).max() > 1e-4 * np.abs(forces).max()
@@ -97,7 +97,7 @@ def test_a_unit_wrong_by_a_thousandth_is_noticed(unit: str, unit_set: str, monke
 def test_unit_constants_are_those_of_nature_to_a_millionth() -> None:
     nature = {"A": 1.0, "nm": units.nm, "m": units.m, "Bohr": units.Bohr, "eV": 1.0, "J": units.J}
     nature |= {"Hartree": units.Hartree, "kcal_mol": units.kcal / units.mol}
-    assert pytest.approx(nature, rel=1e-6) == kim._SIZE
+    assert pytest.approx(nature, rel=1e-6) == _kim_units.UNIT_SIZES
 
 
 def test_a_refused_structure_stays_refused() -> None:
@@ -148,7 +148,7 @@ def test_a_slab_needs_no_third_cell_vector() -> None:
         assert flat.get_potential_energy() == pytest.approx(slab.get_potential_energy(), rel=1e-13)
 
 
-@pytest.mark.parametrize("ask", [kim.build_calculator, kim.supported_elements, kim.fingerprint])
+@pytest.mark.parametrize("ask", [kim.build_calculator, kim.supported_elements, kim.model_fingerprint])
 def test_unknown_models_are_answered_with_what_to_do(ask: Callable[[str], object]) -> None:
     with pytest.raises(AssayError, match=r"'No_Such_Model' is not installed; .* list"):
         ask("No_Such_Model")
@@ -162,15 +162,15 @@ def test_unknown_unit_sets_are_answered_with_the_known_ones() -> None:
 
 
 def test_missing_kimpy_is_answered_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    kim._kimpy.cache_clear()
+    _kim_library.import_kimpy.cache_clear()
     monkeypatch.setitem(sys.modules, "kimpy", None)
     with pytest.raises(AssayError, match="pip install kimpy"):
         kim.build_calculator(PT_AU)
 
 
 def test_fingerprint_tells_models_apart_and_is_stable() -> None:
-    assert kim.fingerprint(PT_AU) == kim.fingerprint(PT_AU)
-    assert kim.fingerprint(PT_AU) != kim.fingerprint(EFFECTIVE_MEDIUM)
+    assert kim.model_fingerprint(PT_AU) == kim.model_fingerprint(PT_AU)
+    assert kim.model_fingerprint(PT_AU) != kim.model_fingerprint(EFFECTIVE_MEDIUM)
 
 
 def test_asking_whether_kim_is_available_loads_nothing() -> None:
@@ -183,7 +183,7 @@ def test_no_log_file_is_left_behind(tmp_path: Path) -> None:
     """In a fresh process: the KIM API opens kim.log in the working folder as soon as it is used."""
     code = (
         "from ase.build import bulk; from assay.models import kim\n"
-        f"kim.fingerprint('{PT_AU}'); kim.supported_elements('{PT_AU}')\n"
+        f"kim.model_fingerprint('{PT_AU}'); kim.supported_elements('{PT_AU}')\n"
         f"for calculator in (kim.build_calculator('{PT_AU}'), kim.build_in_units('{PT_AU}', 'm-J')):\n"
         "    for lattice in (4.0, 3.0):\n"
         "        atoms = bulk('Pt', a=lattice, cubic=True); atoms.calc = calculator\n"

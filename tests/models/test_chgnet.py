@@ -9,8 +9,6 @@ import pytest
 from ase.build import bulk, molecule
 
 from assay.errors import ModelFailure
-from assay.models import chgnet
-from assay.models.neighbours import neighbour_pairs
 from assay.structure import Structure, from_atoms
 from assay.testing import Tolerance, assert_matches_upstream, assert_one_sentence, skewed_cell
 from families import checkpoint, opened
@@ -57,17 +55,6 @@ def test_a_calculator_that_completed_a_cell_answers_the_next_structure() -> None
     atoms.positions[0, 2] += 0.1
     assert abs(atoms.get_potential_energy() - first) > 0.01
     assert not atoms.cell.any()
-
-
-def test_every_bond_has_two_directions() -> None:
-    pairs = neighbour_pairs([skewed_cell(), from_atoms(bulk("Cu")), from_atoms(molecule("H2O"))], 5.0)
-    number, one_way = chgnet.undirected_bonds(pairs)
-    assert np.bincount(number).tolist() == [2] * len(one_way)
-    np.testing.assert_array_equal(number[one_way], np.arange(len(one_way)))
-    for bond in range(len(one_way)):
-        there, back = np.flatnonzero(number == bond)
-        assert (pairs.first[there], pairs.second[there]) == (pairs.second[back], pairs.first[back])
-        np.testing.assert_array_equal(pairs.shift[there], -pairs.shift[back])
 
 
 def test_elements_beyond_the_network_are_refused_in_words() -> None:

@@ -10,7 +10,8 @@ from ase.build import molecule
 
 from assay.model import PERIODIC_PATTERNS
 from assay.models import fennol
-from assay.models.fennol import FennolBatch, closed_cell, padded, step
+from assay.models._fennol_batch import FennolBatch, load_network
+from assay.models._fennol_padding import closed_cell, padded_arrays, padded_size
 from assay.structure import Structure, from_atoms
 from assay.testing import (
     Tolerance,
@@ -43,7 +44,7 @@ def test_an_answer_does_not_depend_on_earlier_ones() -> None:
     slab, ethanol = skewed_cell(pbc="TTF").repeated((2, 2, 1)), standard_structures()["distorted ethanol"]
     structures = [skewed_cell(), ethanol, slab]
     used = opened(NAME).build()
-    fennol._network.cache_clear()
+    load_network.cache_clear()
     fresh = fennol.build(checkpoint(NAME))
     for structure in (skewed_cell().repeated((2, 2, 2)), from_atoms(molecule("C6H6")), *structures):
         answer_of(used, structure)
@@ -55,7 +56,7 @@ def test_an_answer_does_not_depend_on_earlier_ones() -> None:
 
 def test_many_sizes_and_compositions_compile_three_shapes() -> None:
     """From one atom to sixteen, whatever they are: arrays for 4, 8 and 16 atoms."""
-    fennol._network.cache_clear()
+    load_network.cache_clear()
     elements = opened(NAME).card.elements
     fresh = FennolBatch(checkpoint(NAME), elements)
     rng = np.random.default_rng(5)
@@ -68,13 +69,13 @@ def test_many_sizes_and_compositions_compile_three_shapes() -> None:
 
 @pytest.mark.parametrize(("count", "size"), [(1, 4), (4, 4), (5, 8), (16, 16), (17, 24), (25, 32), (33, 48), (97, 128)])
 def test_sizes_come_in_steps(count: int, size: int) -> None:
-    assert step(count) == size
-    assert step(size) == size
+    assert padded_size(count) == size
+    assert padded_size(size) == size
 
 
 def test_padding_is_an_empty_system_of_no_element() -> None:
     water = from_atoms(molecule("H2O"))
-    arrays = padded([water, water], 8, 4)
+    arrays = padded_arrays([water, water], 8, 4)
     assert arrays["natoms"].tolist() == [3, 3, 0, 0]
     assert arrays["species"].tolist() == [8, 1, 1, 8, 1, 1, -1, -1]
     assert arrays["batch_index"].tolist() == [0, 0, 0, 1, 1, 1, 3, 3]

@@ -12,7 +12,6 @@ from ase.build import molecule
 
 from assay.configurations import dimer
 from assay.errors import ModelFailure
-from assay.models import mace
 from assay.models.loading import load_model
 from assay.structure import from_atoms
 from assay.testing import assert_refuses
@@ -46,9 +45,10 @@ def test_no_pass_is_empty_where_one_structure_is_large(sizes: list[int]) -> None
 def test_the_quicker_layers_equal_those_of_mace() -> None:
     import torch
 
+    from assay.models._mace_checkpoint import read_network
     from assay.models._mace_layers import CubicProduct, ElementLinear
 
-    network, quick = mace._user_network(checkpoint(OFF), "cpu"), batch_of(opened(OFF)).network
+    network, quick = read_network(checkpoint(OFF), "cpu"), batch_of(opened(OFF)).network
     own, other = network.products[0].symmetric_contractions.contractions[0], quick.products[0]
     cubic = other.symmetric_contractions.contractions[0]
     linear = quick.interactions[0].skip_tp

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ase.build import bulk, fcc111, molecule
+from ase.build import fcc111, molecule
 
 from assay.errors import ModelFailure
-from assay.models import mattersim
 from assay.structure import Structure, from_atoms
-from assay.testing import assert_one_sentence, standard_structures
+from assay.testing import assert_one_sentence
 from assay.testing.answers import answer_of, batch_answers, batch_of
 from families import checkpoint, opened
 
 pytestmark = pytest.mark.family("mattersim")
 
 SMALL = "mattersim-1m"
-
-
-def test_a_batch_with_too_many_pairs_of_bonds_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = batch_of(opened(SMALL))
-    mixed = [from_atoms(bulk("Cu")), *standard_structures(pbc=("FFF", "TTT")).values(), from_atoms(bulk("Si"))]
-    whole = batch.evaluate(mixed)
-    passes: list[int] = []
-    forward = batch._graph  # type: ignore[attr-defined]
-    monkeypatch.setattr(batch, "_graph", lambda some, pairs: passes.append(len(some)) or forward(some, pairs))
-    monkeypatch.setattr(mattersim, "PASS_SIZE", 100)
-    for (energy, forces), (again, same) in zip(whole, batch.evaluate(mixed), strict=True):
-        assert again == pytest.approx(energy, rel=1e-5)
-        np.testing.assert_allclose(same, forces, atol=1e-4 * max(1.0, np.abs(forces).max()))
-    assert len(passes) > 1
-    assert sum(passes) == len(mixed)
 
 
 def test_where_a_structure_lies_does_not_matter() -> None:
@@ -50,20 +33,6 @@ def test_a_batch_rounds_positions_as_the_calculator_does() -> None:
     dense = Structure.build([8] * 4, 0.9 * places)
     batch = batch_answers(batch_of(opened(SMALL)), [dense, from_atoms(molecule("H2O"))])
     assert batch[0][0] == pytest.approx(answer_of(opened(SMALL).build(), dense)[0], abs=5e-6)
-
-
-def test_pairs_of_bonds_are_all_ordered_pairs_at_an_atom() -> None:
-    first = np.array([0, 0, 0, 1, 3, 3, 3])
-    near = np.array([True, False, True, True, True, True, True])
-    pairs, per_bond = mattersim.bond_pairs(first, near)
-    assert pairs.tolist() == [[0, 2], [2, 0], *map(list, permutations((4, 5, 6), 2))]
-    assert per_bond.tolist() == [1, 0, 1, 0, 2, 2, 2]
-
-
-def test_pairs_of_bonds_of_nothing() -> None:
-    pairs, per_bond = mattersim.bond_pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
-    assert pairs.shape == (0, 2)
-    assert per_bond.shape == (0,)
 
 
 def test_slabs_are_not_claimed_because_the_calculator_tears_them() -> None:

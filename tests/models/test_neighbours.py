@@ -1,4 +1,4 @@
-"""Neighbour pairs of a batch are those of each structure alone, as ASE's own list finds them."""
+"""Neighbour pairs of a batch are the same as in the neighbour lists that ASE makes for each structure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATTERNS = ("FFF", "TTT", "TTF", "TFF", "FFT", "FTF")
 
 
 def random_structure(seed: int, atoms: int, pattern: str) -> Structure:
-    """Atoms inside and outside of a small skewed cell."""
+    """Atoms inside and outside of a small oblique cell."""
     rng = np.random.default_rng(seed)
     cell = 3.0 * np.eye(3) + rng.normal(scale=0.4, size=(3, 3))
     return Structure.build([6] * atoms, rng.uniform(-4.0, 7.0, (atoms, 3)), cell, pattern)
@@ -44,7 +44,7 @@ def test_a_batch_has_the_pairs_of_each_structure(kinds: list[tuple[int, int, str
     check([random_structure(*kind) for kind in kinds], 4.0)
 
 
-def test_little_memory_gives_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_do_not_depend_on_how_many_are_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assay.models.neighbours, "PAIRS_AT_ONCE", 5)
     check([random_structure(seed, 3, pattern) for seed, pattern in enumerate(PATTERNS)], 4.0)
 

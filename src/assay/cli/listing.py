@@ -42,10 +42,10 @@ def listing(what: str) -> list[dict[str, object]]:
 
 
 def _models() -> list[dict[str, object]]:
-    from assay.models import file_schemes, registered, schemes
+    from assay.models import file_schemes, named_models, schemes
 
     rows: list[dict[str, object]] = []
-    for name, entry in sorted(registered().items()):
+    for name, entry in sorted(named_models().items()):
         line = entry.card.description
         if not entry.installed:
             line += f"  [not installed: {entry.install}]"

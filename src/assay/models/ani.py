@@ -1,6 +1,7 @@
-"""ANI: ensembles of eight networks for organic molecules of H, C, N and O, with weights inside the `torchani` package.
+"""ANI: ensembles of eight networks for organic molecules of H, C, N and O, with weights in the package `torchani`.
 
-A batch is one padded array. Periodic structures have a cell each, which torchani takes one at a time.
+All molecules of a batch go through the network together. Periodic structures go one by one, because torchani supports
+only one cell at a time.
 """
 
 from __future__ import annotations
@@ -13,31 +14,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import ModelFailure
-from assay.model import PERIODIC_PATTERNS, ModelCard
-from assay.models._torch import require_device
-from assay.models.registry import Registered
-from assay.structure import Floats, Structure
+from assay.model import ModelCard
+from assay.models._batches import Answer, evaluate_groups, unpadded_answers
+from assay.models._claims import ANY_PERIODICITY, require_elements
+from assay.models._torch import DEVICES, freeze, require_device
+from assay.models.registry import NamedModel
+from assay.structure import Structure
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
 
 ELEMENTS = (1, 6, 7, 8)
-DEVICES = ("cpu", "cuda")
 NOTES = (
-    "Trained on molecules only: periodic systems are computed correctly, but nothing was fitted to them.",
-    "Networks in float32, reference energies of the atoms and their sum in float64.",
+    "Trained on molecules only: periodic systems are computed correctly, but are not part of the training data.",
+    "The networks use float32; the reference energies of the atoms and the total energy use float64.",
 )
 
 
 def build(kind: str, device: str = "cpu") -> Calculator:
-    """torchani's ASE calculator of the whole ensemble; `kind` is its class in `torchani.models`."""
+    """The ASE calculator of the whole ensemble; `kind` is the name of its class in `torchani.models`."""
     ensemble = _ensemble(kind, device)
     from ase.calculators.calculator import all_changes
     from torchani.ase import Calculator as AniCalculator
 
     class Checked(AniCalculator):
-        """Refuses unknown elements in words."""
+        """Refuses unsupported elements with a message."""
 
         def calculate(
             self, atoms: Any = None, properties: Any = ("energy",), system_changes: Any = all_changes
@@ -49,45 +50,41 @@ def build(kind: str, device: str = "cpu") -> Calculator:
 
 
 def build_batch(kind: str, device: str = "cpu") -> AniBatch:
-    """The batched evaluator of the same ensemble."""
+    """The batch evaluator of the same ensemble."""
     return AniBatch(_ensemble(kind, device), device)
 
 
 def _ensemble(kind: str, device: str) -> Any:
-    """An ensemble of its own for every caller: torchani parses text files for three seconds, a copy takes 20 ms."""
+    """A new copy of the ensemble: torchani needs three seconds to read its text files, a copy takes 20 ms."""
     return deepcopy(_parsed(kind)).to(require_device(device))
 
 
 @cache
 def _parsed(kind: str) -> Any:
+    """The ensemble as torchani reads it; its warnings are switched off."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torchani 2.0 finds its files with pkg_resources, which is deprecated
         from torchani import models
-    # torchani turns the cell into a tensor row by row, of which torch warns at every start; the result is right.
+    # torchani makes a tensor of the cell row by row. torch warns about it, but the result is correct.
     warnings.filterwarnings("ignore", message="Creating a tensor from a list of numpy.ndarrays", category=UserWarning)
     return getattr(models, kind)()
 
 
 class AniBatch:
-    """Energies and forces of many structures; all that are not periodic in one forward pass."""
+    """Energies and forces of many structures; all molecules go through the network in one pass."""
 
     def __init__(self, ensemble: Any, device: str) -> None:
         self.model = ensemble
         self.device = device
-        for parameter in ensemble.parameters():
-            parameter.requires_grad_(False)  # only the gradient by positions is wanted
+        freeze(ensemble)
 
-    def evaluate(self, structures: Sequence[Structure]) -> Sequence[tuple[float, Floats]]:
+    def evaluate(self, structures: Sequence[Structure]) -> Sequence[Answer]:
         """Energy (eV) and forces (eV/Å) of each structure, in the order given."""
-        alone = [i for i, s in enumerate(structures) if any(s.pbc)]
-        together = [i for i, s in enumerate(structures) if not any(s.pbc)]
-        found: dict[int, tuple[float, Floats]] = {}
-        for group in [*([i] for i in alone), together]:
-            if group:
-                found.update(zip(group, self._pass([structures[i] for i in group]), strict=True))
-        return [found[i] for i in range(len(structures))]
+        periodic = [[i] for i, s in enumerate(structures) if any(s.pbc)]
+        molecules = [i for i, s in enumerate(structures) if not any(s.pbc)]
+        return evaluate_groups(structures, [*periodic, molecules], self._forward)
 
-    def _pass(self, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
+    def _forward(self, structures: Sequence[Structure]) -> list[Answer]:
         """One forward pass: any number of molecules, or one periodic structure."""
         import torch
         from ase.units import Hartree
@@ -104,11 +101,10 @@ class AniBatch:
         energies = self.model((padded, coordinates), **box).energies * Hartree
         gradients = torch.autograd.grad(energies.sum(), coordinates)[0]
         forces = -gradients.cpu().numpy().astype(float)
-        values = energies.detach().cpu().tolist()
-        return [(e, f[: len(s)].copy()) for e, f, s in zip(values, forces, structures, strict=True)]
+        return unpadded_answers(energies.detach().cpu().tolist(), forces, structures)
 
     def _box(self, structure: Structure) -> dict[str, Any]:
-        """The cell and the periodic directions as torchani takes them; nothing for a molecule."""
+        """The cell and the periodic directions as torchani needs them; nothing for a molecule."""
         import torch
         from ase.geometry import complete_cell
 
@@ -119,20 +115,16 @@ class AniBatch:
 
 
 def _species(numbers: np.ndarray) -> np.ndarray:
-    """Places of the elements in torchani's list; it would take an element that it does not know for padding."""
-    unknown = sorted(set(numbers.tolist()) - set(ELEMENTS))
-    if unknown:
-        from ase.data import chemical_symbols
-
-        raise ModelFailure(f"ANI knows H, C, N and O, not {', '.join(chemical_symbols[z] for z in unknown)}")
+    """The numbers that torchani uses for the elements; it would leave out atoms of other elements without a message."""
+    require_elements(numbers.tolist(), ELEMENTS, "ANI")
     return np.searchsorted(ELEMENTS, numbers)
 
 
-def _register(name: str, kind: str, folder: str, theory: str, words: str) -> Registered:
+def _named(name: str, kind: str, folder: str, theory: str, words: str) -> NamedModel:
     card = ModelCard(
         name,
         elements=ELEMENTS,
-        pbc=("FFF", *PERIODIC_PATTERNS),
+        pbc=ANY_PERIODICITY,
         charge=False,
         spin=False,
         precision="float32",
@@ -142,7 +134,7 @@ def _register(name: str, kind: str, folder: str, theory: str, words: str) -> Reg
         packages=("torchani", "torch"),
         notes=NOTES,
     )
-    return Registered(
+    return NamedModel(
         card,
         partial(build, kind),
         imports=("torchani", "pkg_resources"),
@@ -154,6 +146,6 @@ def _register(name: str, kind: str, folder: str, theory: str, words: str) -> Reg
 
 
 MODELS = {
-    "ani-1ccx": _register("ani-1ccx", "ANI1ccx", "ani-1ccx_8x", "CCSD(T)*/CBS, by transfer from ωB97X", "ANI-1ccx"),
-    "ani-1x": _register("ani-1x", "ANI1x", "ani-1x_8x", "ωB97X/6-31G(d)", "ANI-1x"),
+    "ani-1ccx": _named("ani-1ccx", "ANI1ccx", "ani-1ccx_8x", "CCSD(T)*/CBS, by transfer from ωB97X", "ANI-1ccx"),
+    "ani-1x": _named("ani-1x", "ANI1x", "ani-1x_8x", "ωB97X/6-31G(d)", "ANI-1x"),
 }

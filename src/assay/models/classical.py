@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.model import PERIODIC_PATTERNS, ModelCard
-from assay.models.registry import Registered
+from assay.model import ModelCard
+from assay.models._claims import ANY_PERIODICITY
+from assay.models.registry import NamedModel
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
 
 ARGON = {"epsilon": 0.0103, "sigma": 3.40}
-"""Well depth (eV) and zero crossing (Å) of the argon pair interaction."""
+"""Well depth (eV) and distance of zero energy (Å) of an argon pair."""
 
 
 def build_emt() -> Calculator:
@@ -22,7 +23,7 @@ def build_emt() -> Calculator:
 
 
 def build_lj() -> Calculator:
-    """Lennard-Jones argon, brought smoothly to zero between 2.5 and 3 σ."""
+    """Lennard-Jones argon; the energy goes smoothly to zero between 2.5 and 3 σ."""
     from ase.calculators.lj import LennardJones
 
     sigma = ARGON["sigma"]
@@ -30,28 +31,28 @@ def build_lj() -> Calculator:
 
 
 MODELS = {
-    "emt": Registered(
+    "emt": NamedModel(
         ModelCard(
             "emt",
             elements=(13, 28, 29, 46, 47, 78, 79),
-            pbc=("FFF", *PERIODIC_PATTERNS),
+            pbc=ANY_PERIODICITY,
             charge=False,
             spin=False,
             precision="float64",
             theory="effective-medium theory",
             licence="LGPL-2.1-or-later (ASE)",
-            description="Metals Al, Ni, Cu, Pd, Ag, Pt, Au; quick, for trying things out",
+            description="Metals Al, Ni, Cu, Pd, Ag, Pt, Au; fast, for first tests",
             packages=("ase",),
         ),
         build_emt,
         imports=("ase",),
         install="pip install ase",
     ),
-    "lj": Registered(
+    "lj": NamedModel(
         ModelCard(
             "lj",
             elements=(18,),
-            pbc=("FFF", *PERIODIC_PATTERNS),
+            pbc=ANY_PERIODICITY,
             charge=False,
             spin=False,
             precision="float64",

@@ -1,4 +1,4 @@
-"""From what a user gives to a model: a name, a file with a factory, a calculator."""
+"""Load the model that a user asks for: by its name, from a file with a factory, or from a calculator."""
 
 from __future__ import annotations
 
@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 
 
 def load_model(source: object, device: str | None = None) -> Model:
-    """Find a model by what the user gave: a name, `kim:NAME`, `mace:FILE`, `file.py:factory`, `package.module:factory`,
-    an ASE calculator, a factory function or class, or a `Model`. `device` is for models that Assay itself builds."""
+    """Load a model.
+
+    Args:
+        source: The name of a model, `kim:NAME`, `mace:FILE`, `file.py:factory`, `package.module:factory`, an ASE
+            calculator, a function or class that makes one, a `Model`, or a `ModelReference` from another process.
+        device: "cpu" or "cuda"; only for models that are given as text.
+    """
     if isinstance(source, ModelReference):
         return _from_payload(source) if source.payload is not None else load_model(source.spec, source.device)
     if not isinstance(source, str) and device is not None:
@@ -33,9 +38,9 @@ def load_model(source: object, device: str | None = None) -> Model:
         return source
     if not isinstance(source, str):
         return from_object(source)
-    from assay.models import registered, schemes
+    from assay.models import named_models, schemes
 
-    names = registered()
+    names = named_models()
     if source in names:
         return names[source].open(device)
     scheme, colon, rest = source.partition(":")
@@ -44,7 +49,7 @@ def load_model(source: object, device: str | None = None) -> Model:
     if colon and rest:
         return _from_factory(source, device)
     if source.endswith(".py"):
-        raise AssayError(f"'{source}' names a file but no factory in it; write '{source}:FACTORY'")
+        raise AssayError(f"'{source}' is a file without the name of a factory; write '{source}:FACTORY'")
     hint = did_you_mean(source, [*names])
     raise AssayError(
         f"there is no model '{source}'{hint}; 'assay list models' shows the names, or give file.py:factory"
@@ -52,7 +57,7 @@ def load_model(source: object, device: str | None = None) -> Model:
 
 
 def _from_factory(spec: str, device: str | None) -> Model:
-    """A model from `file.py:factory` or `package.module:factory`."""
+    """The model of `file.py:factory` or `package.module:factory`."""
     place, _, name = spec.rpartition(":")
     if place.endswith(".py"):
         path = Path(place).expanduser().resolve()
@@ -60,22 +65,27 @@ def _from_factory(spec: str, device: str | None) -> Model:
         reference, shown = ModelReference(f"{path}:{name}", device=device), f"{path.name}:{name}"
     else:
         module, reference, shown = _import_module(place), ModelReference(spec, device=device), spec
-        origin = getattr(module, "__file__", None)
-        source = Path(origin).read_bytes() if origin else b""
+        source = _source_of(module)
     factory = getattr(module, name, None)
     if factory is None:
         public = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
         raise AssayError(f"'{place}' has no factory '{name}'{did_you_mean(name, public)}")
     card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
     origin = getattr(module, "__file__", None)
-    home = Path(origin).parent if origin else Path()
-    contents = [file_digest(home / name, shown) for name in card.files]
+    folder = Path(origin).parent if origin else Path()
+    contents = [file_digest(folder / file, shown) for file in card.files]
     fingerprint = digest(shown, source, *_imported_versions(source, place), *contents, *([device] if device else []))
-    return _model(card, fingerprint, _for_device(factory, shown, device), reference)
+    return _with_builders(card, fingerprint, _for_device(factory, shown, device), reference)
+
+
+def _source_of(module: ModuleType) -> bytes:
+    """The content of the file of a module; nothing for modules that are part of the interpreter."""
+    origin = getattr(module, "__file__", None)
+    return Path(origin).read_bytes() if origin else b""
 
 
 def _for_device(factory: Any, shown: str, device: str | None) -> Any:
-    """The factory with the device filled in, which it must take as a parameter of that name."""
+    """The factory with its parameter `device` filled in; an `AssayError` if it has no such parameter."""
     if device is None:
         return factory
     if not callable(factory) or "device" not in inspect.signature(factory).parameters:
@@ -83,8 +93,8 @@ def _for_device(factory: Any, shown: str, device: str | None) -> Any:
     return update_wrapper(partial(factory, device=device), factory)
 
 
-def _model(card: ModelCard, fingerprint: str, factory: object, reference: ModelReference | None) -> Model:
-    """A model of a factory or calculator, with the other builders if it carries them as attributes."""
+def _with_builders(card: ModelCard, fingerprint: str, factory: object, reference: ModelReference | None) -> Model:
+    """The model of a factory or calculator, with the other builders that it has as attributes."""
     return Model(
         card,
         fingerprint,
@@ -97,7 +107,7 @@ def _model(card: ModelCard, fingerprint: str, factory: object, reference: ModelR
 
 
 def _imported_versions(source: bytes, place: str) -> list[str]:
-    """Versions of the packages that a Python source imports, since a new version may give other numbers."""
+    """Versions of the packages that a Python source imports; another version may give other numbers."""
     import ast
 
     names = {"ase", place.partition(".")[0]}
@@ -111,11 +121,12 @@ def _imported_versions(source: bytes, place: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module.partition(".")[0])
     homes = importlib.metadata.packages_distributions()
-    found = sorted({distribution for name in names for distribution in homes.get(name, [])})
-    return [f"{distribution}=={package_version(distribution)}" for distribution in found]
+    distributions = sorted({distribution for name in names for distribution in homes.get(name, [])})
+    return [f"{distribution}=={package_version(distribution)}" for distribution in distributions]
 
 
 def _import_module(name: str) -> ModuleType:
+    """The module of this name; an `AssayError` if it cannot be imported."""
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
@@ -125,6 +136,7 @@ def _import_module(name: str) -> ModuleType:
 
 
 def _builder(factory: Any, shown: str) -> Callable[[], Calculator]:
+    """The factory itself, or a function that copies a calculator."""
     if callable(factory) and not hasattr(factory, "get_potential_energy"):
         return factory
     if callable(factory) and isinstance(factory, type):
@@ -135,7 +147,7 @@ def _builder(factory: Any, shown: str) -> Callable[[], Calculator]:
 
 
 def _copied(calculator: Calculator) -> Calculator:
-    """A fresh copy of a calculator, or the calculator itself where it cannot be copied."""
+    """A new copy of a calculator, or the calculator itself if it cannot be copied."""
     import copy
 
     try:
@@ -145,22 +157,25 @@ def _copied(calculator: Calculator) -> Calculator:
 
 
 def from_object(source: object) -> Model:
-    """A model from a live calculator, or from a function or class that makes one."""
+    """The model of a calculator, or of a function or class that makes one."""
     is_calculator = hasattr(source, "get_potential_energy") and not isinstance(source, type)
     if not is_calculator and not callable(source):
         raise AssayError(
-            f"a {type(source).__name__} is neither a model name, nor an ASE calculator, nor a factory of one"
+            f"a {type(source).__name__} is neither a model name, nor an ASE calculator, nor a function that makes one"
         )
     label = type(source).__name__ if is_calculator else getattr(source, "__name__", type(source).__name__)
     card = claims_card(label, getattr(source, "claims", None))
     payload = _pickled(source)
     if payload is None:
-        return _model(card, digest(label, repr(id(source))), source, None)
-    return _model(card, digest(label, _lasting(payload)), source, ModelReference(label, payload))
+        return _with_builders(card, digest(label, repr(id(source))), source, None)
+    return _with_builders(card, digest(label, _without_labels(payload)), source, ModelReference(label, payload))
 
 
 def _pickled(source: object) -> bytes | None:
-    """The object as bytes, classes of uninstalled modules included, or None where that is impossible."""
+    """The object as bytes that another process can load, or None if it cannot be pickled.
+
+    Classes of modules that are not installed are part of the bytes.
+    """
     import cloudpickle
 
     kind = source if isinstance(source, type) or callable(source) else type(source)
@@ -179,8 +194,8 @@ def _pickled(source: object) -> bytes | None:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _lasting(payload: bytes) -> bytes:
-    """Pickled bytes without the random labels that cloudpickle gives to classes, which differ in every process."""
+def _without_labels(payload: bytes) -> bytes:
+    """The same pickled bytes in every process: without the random labels that cloudpickle gives to classes."""
     from cloudpickle import cloudpickle
 
     for label in list(cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS.values()):
@@ -189,16 +204,20 @@ def _lasting(payload: bytes) -> bytes:
 
 
 def _is_installed(module: ModuleType) -> bool:
-    """True for modules that a fresh interpreter can import too."""
+    """True for modules that another Python process can import too."""
     origin = getattr(module, "__file__", None)
     top = module.__name__.partition(".")[0]
-    known = top == "assay" or top in sys.stdlib_module_names
-    return top != "__main__" and (origin is None or "site-packages" in origin or "dist-packages" in origin or known)
+    if top == "__main__":
+        return False
+    if origin is None or top == "assay" or top in sys.stdlib_module_names:
+        return True
+    return "site-packages" in origin or "dist-packages" in origin
 
 
 def _from_payload(reference: ModelReference) -> Model:
+    """The model that another process pickled."""
     import cloudpickle
 
     source = cloudpickle.loads(reference.payload)
     card = claims_card(reference.spec, getattr(source, "claims", None))
-    return _model(card, "", source, reference)
+    return _with_builders(card, "", source, reference)

@@ -1,7 +1,7 @@
-"""Neighbour pairs of many structures at once, for models that evaluate a whole batch as one graph.
+"""Neighbour pairs of many structures in one call, for models that evaluate a whole batch as one graph.
 
-Libraries make one neighbour list per call, which for two atoms costs more than the model. Here structures of the same
-number of atoms and the same reach of periodic images go through numpy together.
+Other libraries make one neighbour list per call. For two atoms, such a call takes longer than the model itself. Here
+numpy treats all structures together that have the same number of atoms and need the same periodic images.
 """
 
 from __future__ import annotations
@@ -17,14 +17,21 @@ from assay.structure import Floats, Structure
 Integers = NDArray[np.int64]
 
 PAIRS_AT_ONCE = 4_000_000
-"""Candidate pairs held in memory at the same time; 32 bytes or so each."""
+"""Candidate pairs that are held in memory at the same time; each takes about 32 bytes."""
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Directed pairs within a cutoff; atoms are numbered through all structures, one after another.
+    """Pairs of atoms within a cutoff, each in both directions. Atoms are numbered through all structures.
 
-    `vector` (Å) points from `first` to the image of `second` that lies `shift` lattice vectors away.
+    Attributes:
+        first: The number of the first atom of each pair.
+        second: The number of the second atom of each pair.
+        shift: The periodic image of the second atom, in lattice vectors.
+        vector: From the first atom to that image of the second (Å).
+        structure: The number of the structure to which each pair belongs.
+        atom_structure: The number of the structure to which each atom belongs.
+        offsets: The number of the first atom of each structure, and at the end the number of all atoms.
     """
 
     first: Integers
@@ -37,27 +44,27 @@ class Neighbours:
 
 
 def neighbour_pairs(structures: Sequence[Structure], cutoff: float) -> Neighbours:
-    """Every pair of atoms closer than `cutoff` (Å) in each structure, both ways, periodic images included.
+    """Every pair of atoms closer than `cutoff` (Å) in each structure, in both directions, with periodic images.
 
-    Pairs are ordered by structure, then by first atom.
+    Pairs are in the order of their structures, then in the order of their first atoms.
     """
     counts = np.array([len(s) for s in structures], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     groups: dict[tuple[int, tuple[int, int, int]], list[int]] = {}
     for index, structure in enumerate(structures):
         groups.setdefault((len(structure), _reach(structure, cutoff)), []).append(index)
-    found = []
+    parts = []
     for (atoms, reach), members in groups.items():
         images = _images(reach)
         step = max(1, PAIRS_AT_ONCE // max(atoms * atoms * len(images), 1))
         for start in range(0, len(members), step):
             chosen = members[start : start + step]
-            found.append(_group(structures, chosen, offsets, images, cutoff))
-    return _joined(found, counts, offsets)
+            parts.append(_pairs_of_group(structures, chosen, offsets, images, cutoff))
+    return _joined(parts, counts, offsets)
 
 
 def _reach(structure: Structure, cutoff: float) -> tuple[int, int, int]:
-    """How many images along each lattice vector the cutoff can touch; none where the structure is not periodic.
+    """How many images along each lattice vector lie within the cutoff; 0 along directions that are not periodic.
 
     Atoms may lie outside of the cell, so the extent of the structure along each direction is added.
     """
@@ -73,7 +80,7 @@ def _reach(structure: Structure, cutoff: float) -> tuple[int, int, int]:
 
 
 def _completed(structure: Structure) -> Floats:
-    """The cell with unit vectors in place of missing ones, so that it can be inverted."""
+    """The cell with unit vectors along directions that are not periodic, so that it can be inverted."""
     from ase.geometry import complete_cell
 
     cell = structure.cell * np.array(structure.pbc, dtype=float)[:, None]
@@ -81,17 +88,19 @@ def _completed(structure: Structure) -> Floats:
 
 
 def _images(reach: tuple[int, int, int]) -> Integers:
+    """The periodic images, in lattice vectors, one row each."""
     ranges = [np.arange(-n, n + 1) for n in reach]
     return np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.int64)
 
 
 Part = tuple[Integers, Integers, Integers, Floats, Integers]
+"""The first five fields of `Neighbours` for some of the structures."""
 
 
-def _group(
+def _pairs_of_group(
     structures: Sequence[Structure], chosen: Sequence[int], offsets: Integers, images: Integers, cutoff: float
 ) -> Part:
-    """Pairs of structures that have the same number of atoms and the same images."""
+    """The pairs of structures that have the same number of atoms and the same periodic images."""
     positions = np.stack([structures[i].positions for i in chosen])
     cells = np.stack([structures[i].cell for i in chosen])
     between = positions[:, None, :, :] - positions[:, :, None, :]
@@ -100,7 +109,7 @@ def _group(
     squares = np.einsum("...x,...x->...", vectors, vectors)
     home = np.flatnonzero(~images.any(axis=1))[0]
     atoms = positions.shape[1]
-    squares[:, np.arange(atoms), np.arange(atoms), home] = np.inf  # an atom is no neighbour of itself
+    squares[:, np.arange(atoms), np.arange(atoms), home] = np.inf  # an atom is not its own neighbour
     which, i, j, k = np.nonzero(squares < cutoff * cutoff)
     member = np.asarray(chosen, dtype=np.int64)[which]
     base = offsets[member]
@@ -108,6 +117,7 @@ def _group(
 
 
 def _joined(parts: Sequence[Part], counts: Integers, offsets: Integers) -> Neighbours:
+    """The pairs of all groups in the order of their first atoms."""
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
         return Neighbours(nothing, nothing, np.zeros((0, 3), np.int64), np.zeros((0, 3)), nothing, nothing, offsets)

@@ -1,4 +1,4 @@
-"""Models that adapters name, and checkpoints of the same families: what they need, and how they are opened."""
+"""Named models and checkpoint files: which packages and weights they need, and how they are opened."""
 
 from __future__ import annotations
 
@@ -20,18 +20,26 @@ from assay.model import (
     file_digest,
     package_version,
 )
-from assay.models.weights import PackagedFile, fetch
+from assay.models.weights import PackagedFile, fetch_weights
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
 
 
 @dataclass(frozen=True)
-class Registered:
-    """A named model of an adapter file: its card, its builders, and the packages and weights it needs.
+class NamedModel:
+    """A model that an adapter names: its card, the functions that build it, and the packages and weights it needs.
 
-    `weights` lie in another package's archive and are fetched; builders get their path. `inside` is a file or folder
-    of the family's own package (import name, path in it). Builders of models that can also use a GPU get `device`.
+    Attributes:
+        card: The name of the model and its claims.
+        build: Makes a new ASE calculator.
+        imports: Modules that must be installed.
+        install: The command that installs them.
+        settings: Other values that decide the results, such as a precision; they are part of the fingerprint.
+        weights: A file in the archive of another package. It is downloaded, and the builders get its path.
+        inside: A file or folder in the package of the family, as (module, path in it); part of the fingerprint.
+        build_batch: Makes a new batch evaluator.
+        devices: Where the model can run. If there are several, the builders get the parameter `device`.
     """
 
     card: ModelCard
@@ -46,43 +54,19 @@ class Registered:
 
     @property
     def installed(self) -> bool:
-        """True when every package that the model needs can be imported."""
+        """True when every package that the model needs is installed."""
         return all(importlib.util.find_spec(name) is not None for name in self.imports)
 
     def open(self, device: str | None = None) -> Model:
-        """The model itself, its weights at hand; an error that names the install command when a package is missing."""
+        """The model, with its weights downloaded; an `AssayError` names the install command if a package is missing."""
         if not self.installed:
             raise AssayError(f"model '{self.card.name}' needs {', '.join(self.imports)}; install it: {self.install}")
-        versions = [f"{package}=={package_version(package)}" for package in self.card.packages]
         contents = [self.weights.sha256] if self.weights else []
         contents += [_inside_digest(*self.inside)] if self.inside else []
-        parts = [self.card.name, *versions, repr(sorted(self.settings.items())), *contents]
-        given = (fetch(self.weights),) if self.weights else ()
-        return _on_device(self.card, parts, self.build, self.build_batch, given, (device, self.devices), self.card.name)
-
-
-def _on_device(
-    card: ModelCard,
-    parts: Sequence[str],
-    build: Callable[..., Calculator],
-    build_batch: Callable[..., BatchEvaluator] | None,
-    given: tuple[Path, ...],
-    device: tuple[str | None, tuple[str, ...]],
-    spec: str,
-) -> Model:
-    """A model whose builders have their arguments; `device` is the one asked for and those that the model can use."""
-    asked, possible = device
-    if asked is not None and asked not in possible:
-        raise AssayError(f"model '{card.name}' runs on {' or '.join(possible)} only; leave out --device {asked}")
-    options = {"device": asked or "cpu"} if len(possible) > 1 else {}
-    elsewhere = [asked] if asked and asked != "cpu" else []
-    return Model(
-        card,
-        digest(*parts, *elsewhere),
-        partial(build, *given, **options),
-        ModelReference(spec, device=asked),
-        partial(build_batch, *given, **options) if build_batch is not None else None,
-    )
+        parts = [self.card.name, *_versions(self.card), repr(sorted(self.settings.items())), *contents]
+        arguments = (fetch_weights(self.weights),) if self.weights else ()
+        reference = ModelReference(self.card.name, device=device)
+        return _assembled(self.card, parts, reference, self.devices, self.build, self.build_batch, arguments)
 
 
 def checkpoint_file(scheme: str, rest: str) -> Path:
@@ -94,7 +78,7 @@ def checkpoint_file(scheme: str, rest: str) -> Path:
 
 
 def checkpoint_card(scheme: str, path: Path, **claims: Any) -> ModelCard:
-    """The card of a user's own checkpoint, named after its file."""
+    """The card of a user's checkpoint; the model has the name of the file."""
     return claims_card(f"{scheme}:{path.name}", claims)
 
 
@@ -106,19 +90,57 @@ def checkpoint_model(
     device: str | None = None,
     devices: tuple[str, ...] = ("cpu",),
 ) -> Model:
-    """A model from a user's own checkpoint file; its content and the family's version make the fingerprint."""
-    versions = [f"{package}=={package_version(package)}" for package in card.packages]
-    parts = [card.name, *versions, file_digest(path, card.name)]
-    spec = f"{card.name.partition(':')[0]}:{path}"
-    return _on_device(card, parts, build, build_batch, (path,), (device, devices), spec)
+    """The model of a user's checkpoint; its fingerprint covers the content of the file and versions of packages."""
+    parts = [card.name, *_versions(card), file_digest(path, card.name)]
+    reference = ModelReference(f"{card.name.partition(':')[0]}:{path}", device=device)
+    return _assembled(card, parts, reference, devices, build, build_batch, (path,))
 
 
-def _inside_digest(package: str, place: str) -> str:
-    """The hash of a file, or of all files of a folder, inside an installed package."""
-    found = importlib.util.find_spec(package)
-    roots = list(found.submodule_search_locations or []) if found is not None else []
-    if not roots:
-        raise AssayError(f"package '{package}' is not installed, or is not a folder with '{place}' in it")
-    home = Path(roots[0]) / place
+def require_package(model: str, module: str, package: str, install: str) -> None:
+    """Raise an `AssayError` with the install command if the package that a model needs is missing."""
+    if importlib.util.find_spec(module) is None:
+        raise AssayError(f"'{model}' needs the package '{package}'; install it: {install}")
+
+
+def package_folder(module: str) -> Path:
+    """The folder of an installed package, found without importing it."""
+    spec = importlib.util.find_spec(module)
+    folders = list(spec.submodule_search_locations or []) if spec is not None else []
+    if not folders:
+        raise AssayError(f"there is no installed package '{module}' that is a folder; install it again")
+    return Path(folders[0])
+
+
+def _assembled(
+    card: ModelCard,
+    parts: Sequence[str],
+    reference: ModelReference,
+    devices: tuple[str, ...],
+    build: Callable[..., Calculator],
+    build_batch: Callable[..., BatchEvaluator] | None,
+    arguments: tuple[Path, ...],
+) -> Model:
+    """The model whose builders have their arguments filled in; `parts` and the device make its fingerprint."""
+    device = reference.device
+    if device is not None and device not in devices:
+        raise AssayError(f"model '{card.name}' runs on {' or '.join(devices)} only; leave out --device {device}")
+    options = {"device": device or "cpu"} if len(devices) > 1 else {}
+    other_device = [device] if device and device != "cpu" else []
+    return Model(
+        card,
+        digest(*parts, *other_device),
+        partial(build, *arguments, **options),
+        reference,
+        partial(build_batch, *arguments, **options) if build_batch is not None else None,
+    )
+
+
+def _versions(card: ModelCard) -> list[str]:
+    return [f"{package}=={package_version(package)}" for package in card.packages]
+
+
+def _inside_digest(module: str, place: str) -> str:
+    """The hash of a file, or of all files of a folder, in an installed package."""
+    home = package_folder(module) / place
     files = sorted(path for path in home.rglob("*") if path.is_file()) if home.is_dir() else [home]
-    return digest(*(part for path in files for part in (path.name, file_digest(path, package))))
+    return digest(*(part for path in files for part in (path.name, file_digest(path, module))))

@@ -1,11 +1,7 @@
-"""SevenNet: equivariant message-passing potentials for 89 elements, with weights inside the `sevenn` package.
-
-A batch is one graph: all structures side by side, with no edges between them, in one forward pass.
-"""
+"""SevenNet: equivariant message-passing potentials for 89 elements, with weights in the package `sevenn`."""
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,48 +12,55 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import AssayError, ModelFailure
-from assay.model import PERIODIC_PATTERNS, Model, ModelCard, digest
-from assay.models._torch import load_checked, require_device
-from assay.models.neighbours import neighbour_pairs
-from assay.models.registry import Registered, checkpoint_card, checkpoint_file, checkpoint_model
-from assay.structure import Floats, Structure
+from assay.errors import AssayError
+from assay.model import Model, ModelCard, digest
+from assay.models._checkpoints import load_checked, require_tables
+from assay.models._claims import (
+    ANY_PERIODICITY,
+    ELEMENTS_89,
+    MATERIALS_PROJECT_THEORY,
+    replaced_vectors_note,
+    require_elements,
+)
+from assay.models._sevennet_batch import SevenNetBatch
+from assay.models._torch import DEVICES, require_device
+from assay.models.registry import (
+    NamedModel,
+    checkpoint_card,
+    checkpoint_file,
+    checkpoint_model,
+    package_folder,
+    require_package,
+)
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
 
 SCHEME = "sevennet"
 FILE_SCHEME = True
-DEVICES = ("cpu", "cuda")
+PACKAGES = ("sevenn", "torch", "e3nn")
 INSTALL = "pip install 'mlip-assay[sevennet]'"
-ELEMENTS = (*range(1, 84), *range(89, 95))
-"""H to Bi and Ac to Pu: the elements of the Materials Project, on which the shipped models were trained."""
-
+ELEMENTS = ELEMENTS_89
 NOTES = (
-    "Built without parity: the energy follows rotations exactly, but a mirror image may differ by some meV.",
-    "With some but not all directions periodic, the calculator of sevenn 0.13 replaces cell vector 1, 2 or 3, where it "
-    "is not periodic, by one along x, y or z, and refuses structures with a periodic vector along the same axis.",
+    "Built without parity: the energy does not change with rotation, but a mirror image may differ by some meV.",
+    replaced_vectors_note("sevenn 0.13"),
 )
 
 
 def build(file: str, head: str | None, device: str = "cpu") -> Calculator:
-    """The ASE calculator of a model that comes with `sevenn`; `file` is its place in the package."""
-    found = importlib.util.find_spec("sevenn")
-    roots = list(found.submodule_search_locations or []) if found is not None else []
-    if not roots:
-        raise AssayError(f"SevenNet needs the package 'sevenn'; install it: {INSTALL}")
-    return _calculator(Path(roots[0]) / file, head, device)
+    """The ASE calculator of a model that comes with `sevenn`; `file` is its path in the package."""
+    return _calculator(package_folder("sevenn") / file, head, device)
 
 
 def build_batch(file: str, head: str | None, device: str = "cpu") -> SevenNetBatch:
-    """The batched evaluator of a model that comes with `sevenn`."""
+    """The batch evaluator of a model that comes with `sevenn`."""
     return SevenNetBatch(build(file, head, device), head)
 
 
 def build_file(head: str | None, path: Path, device: str = "cpu") -> Calculator:
     """The ASE calculator of a user's checkpoint, which is read without running code from it.
 
-    `sevenn` itself unpickles whatever a file holds, so it gets a copy of the part that was read safely.
+    `sevenn` would run the code in a file, so it gets a copy of what was read without running any.
     """
     import torch
 
@@ -68,7 +71,7 @@ def build_file(head: str | None, path: Path, device: str = "cpu") -> Calculator:
 
 
 def build_file_batch(head: str | None, path: Path, device: str = "cpu") -> SevenNetBatch:
-    """The batched evaluator of a user's checkpoint."""
+    """The batch evaluator of a user's checkpoint."""
     return SevenNetBatch(build_file(head, path, device), head)
 
 
@@ -80,81 +83,21 @@ def _calculator(path: Path, head: str | None, device: str) -> Calculator:
         from sevenn.calculator import SevenNetCalculator
 
         class Checked(SevenNetCalculator):
-            """Refuses unknown elements in words; on a GPU they would bring down the whole process."""
+            """Refuses unsupported elements with a message; on a GPU they would end the whole process."""
 
             def set_atoms(self, atoms: Any) -> None:
-                """Nothing: a structure is refused when it is computed, not when the calculator is attached to it."""
+                """Do nothing: a structure is refused when it is computed, not when it gets the calculator."""
 
             def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
-                _require_known(atoms.numbers, self.type_map)
+                require_elements(atoms.numbers.tolist(), self.type_map, "SevenNet")
                 super().calculate(atoms, properties, system_changes)
 
         return Checked(str(path), device=require_device(device), modal=head)
 
 
-def _require_known(numbers: np.ndarray, known: dict[int, int]) -> None:
-    unknown = sorted(set(numbers.tolist()) - set(known))
-    if unknown:
-        from ase.data import chemical_symbols
-
-        raise ModelFailure(f"SevenNet does not know {', '.join(chemical_symbols[z] for z in unknown)}")
-
-
-class SevenNetBatch:
-    """Energies and forces of many structures from one graph."""
-
-    def __init__(self, calculator: Any, head: str | None) -> None:
-        self.model = calculator.model
-        self.cutoff = float(calculator.cutoff)
-        self.known = calculator.type_map
-        self.device = calculator.device
-        self.head = self.model.modal_map[head] if head else None
-        self.model.set_is_batch_data(True)
-        self.model.eval_modal_map = False  # the head is given as a number here, not as a word per structure
-        for parameter in self.model.parameters():
-            parameter.requires_grad_(False)  # only the gradient by positions is wanted
-
-    def evaluate(self, structures: Sequence[Structure]) -> Sequence[tuple[float, Floats]]:
-        """Energy (eV) and forces (eV/Å) of each structure, in the order given."""
-        import sevenn._keys as key
-        import torch
-
-        if not structures:
-            return []
-        graph, offsets = self._graph(structures)
-        with torch.jit.optimized_execution(False):  # every batch has its own shape: specialising code never pays
-            output = self.model(graph)
-        energies = output[key.PRED_TOTAL_ENERGY].detach().cpu().numpy().astype(float)
-        forces = output[key.PRED_FORCE].detach().cpu().numpy().astype(float)
-        return list(zip(energies.tolist(), np.split(forces, offsets[1:-1]), strict=True))
-
-    def _graph(self, structures: Sequence[Structure]) -> tuple[dict[str, Any], np.ndarray]:
-        """The input of the network, and where the atoms of each structure begin."""
-        import sevenn._keys as key
-        import torch
-
-        numbers = np.concatenate([s.numbers for s in structures])
-        _require_known(numbers, self.known)
-        pairs = neighbour_pairs(structures, self.cutoff)
-        counts = np.diff(pairs.offsets)
-        graph = {
-            key.NODE_FEATURE: torch.from_numpy(numbers),
-            key.ATOMIC_NUMBERS: torch.from_numpy(numbers),
-            key.EDGE_IDX: torch.from_numpy(np.stack([pairs.first, pairs.second])),
-            key.EDGE_VEC: torch.from_numpy(pairs.vector.astype(np.float32)),
-            key.CELL_VOLUME: torch.ones(len(structures)),  # only the stress, which nobody asks for, divides by it
-            key.NUM_ATOMS: torch.from_numpy(counts),
-            key.BATCH: torch.from_numpy(pairs.atom_structure),
-        }
-        if self.head is not None:
-            graph[key.MODAL_TYPE] = torch.full((len(structures),), self.head)
-        return {name: tensor.to(self.device) for name, tensor in graph.items()}, pairs.offsets
-
-
 def open_model(rest: str, device: str | None = None) -> Model:
-    """A user's checkpoint: `sevennet:FILE`, or `sevennet:FILE@HEAD` for one that was trained on several levels."""
-    if importlib.util.find_spec("sevenn") is None:
-        raise AssayError(f"'{SCHEME}:{rest}' needs the package 'sevenn'; install it: {INSTALL}")
+    """A user's checkpoint: `sevennet:FILE`, or `sevennet:FILE@HEAD` for one with several levels of theory."""
+    require_package(f"{SCHEME}:{rest}", "sevenn", "sevenn", INSTALL)
     name, at, head = rest.rpartition("@")
     if not at or Path(rest).expanduser().is_file():
         name, head = rest, ""
@@ -165,23 +108,21 @@ def open_model(rest: str, device: str | None = None) -> Model:
         SCHEME,
         path,
         elements=config["_type_map"],
-        pbc=("FFF", *PERIODIC_PATTERNS),
+        pbc=ANY_PERIODICITY,
         charge=False,
         spin=False,
         precision="float32",
         description="SevenNet checkpoint of the user",
-        packages=("sevenn", "torch", "e3nn"),
+        packages=PACKAGES,
         notes=NOTES,
     )
-    chosen = head or None
-    model = checkpoint_model(
-        card, path, partial(build_file, chosen), partial(build_file_batch, chosen), device=device, devices=DEVICES
-    )
+    builders = partial(build_file, head or None), partial(build_file_batch, head or None)
+    model = checkpoint_model(card, path, *builders, device=device, devices=DEVICES)
     return _with_head(model, head) if head else model
 
 
 def _with_head(model: Model, head: str) -> Model:
-    """The model of one head: another name, another fingerprint, and other processes must ask for the same head."""
+    """The model of one head, with a name, fingerprint and reference of its own."""
     assert model.reference is not None
     return replace(
         model,
@@ -201,42 +142,41 @@ def _require_head(path: Path, head: str, heads: Sequence[str]) -> None:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """Settings and weights of a checkpoint; nothing but tensors, numpy arrays and plain containers is created."""
+    """Settings and weights of a checkpoint; only tensors, numpy arrays and plain containers are created."""
     import torch
 
     with torch.serialization.safe_globals(_array_classes()):
         content = load_checked(path, allowed=())
     needed = ("config", "model_state_dict")
-    if not isinstance(content, dict) or any(not isinstance(content.get(name), dict) for name in needed):
-        raise AssayError(f"'{path.name}' is not a SevenNet checkpoint; give a file that SevenNet's training wrote")
+    require_tables(content, needed, path, "SevenNet")
     if "_type_map" not in content["config"]:
-        raise AssayError(f"checkpoint '{path.name}' does not say which elements it knows; train or export it again")
+        raise AssayError(f"checkpoint '{path.name}' does not name its elements; train or save it again with SevenNet")
     return {name: content[name] for name in needed}
 
 
 def _array_classes() -> list[Any]:
-    """What a pickled numpy array is rebuilt with, under the names that numpy 1 and numpy 2 write."""
+    """The classes and the function in a pickled numpy array, under the names that numpy 1 and numpy 2 write."""
     rebuild = np.zeros(0).__reduce__()[0]
     names = [(rebuild, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
     return [*names, np.ndarray, np.dtype, *(type(np.dtype(kind)) for kind in ("f8", "f4", "i8", "i4", "?"))]
 
 
-def _register(name: str, file: str, theory: str, description: str, head: str | None = None) -> Registered:
+def _named(name: str, file: str, theory: str, description: str, head: str | None = None) -> NamedModel:
     card = ModelCard(
         name,
         elements=ELEMENTS,
-        pbc=("FFF", *PERIODIC_PATTERNS),
+        pbc=ANY_PERIODICITY,
         charge=False,
         spin=False,
         precision="float32",
         theory=theory,
         licence="MIT (sevenn)",
-        description=description,
-        packages=("sevenn", "torch", "e3nn"),
+        description=f"{description}; 89 elements, mainly for crystals",
+        packages=PACKAGES,
         notes=NOTES,
     )
     place = f"pretrained_potentials/{file}"
-    return Registered(
+    return NamedModel(
         card,
         partial(build, place, head),
         imports=("sevenn",),
@@ -248,22 +188,13 @@ def _register(name: str, file: str, theory: str, description: str, head: str | N
     )
 
 
-_PBE = "PBE (+U for some oxides), as in the Materials Project"
+_PBE = MATERIALS_PROJECT_THEORY
 _MF = "SevenNet_MF_0/checkpoint_sevennet_mf_0.pth"
 _ALL = (
-    ("sevennet-0", "SevenNet_0__11Jul2024/checkpoint_sevennet_0.pth", _PBE, "SevenNet-0 of 11 July 2024", None),
-    (
-        "sevennet-0-22may2024",
-        "SevenNet_0__22May2024/checkpoint_sevennet_0.pth",
-        _PBE,
-        "SevenNet-0, first release",
-        None,
-    ),
-    ("sevennet-l3i5", "SevenNet_l3i5/checkpoint_l3i5.pth", _PBE, "SevenNet-l3i5: finer in angles, slower", None),
-    ("sevennet-mf-0-pbe", _MF, _PBE, "SevenNet-MF-0 of two levels of theory, PBE head", "PBE"),
-    ("sevennet-mf-0-r2scan", _MF, "r2SCAN", "SevenNet-MF-0 of two levels of theory, r2SCAN head", "R2SCAN"),
+    ("sevennet-0", "SevenNet_0__11Jul2024/checkpoint_sevennet_0.pth", _PBE, "SevenNet-0 of 11 July 2024"),
+    ("sevennet-0-22may2024", "SevenNet_0__22May2024/checkpoint_sevennet_0.pth", _PBE, "SevenNet-0, first release"),
+    ("sevennet-l3i5", "SevenNet_l3i5/checkpoint_l3i5.pth", _PBE, "SevenNet-l3i5: finer angular resolution, slower"),
+    ("sevennet-mf-0-pbe", _MF, _PBE, "SevenNet-MF-0 for two levels of theory, PBE head", "PBE"),
+    ("sevennet-mf-0-r2scan", _MF, "r2SCAN", "SevenNet-MF-0 for two levels of theory, r2SCAN head", "R2SCAN"),
 )
-MODELS = {
-    name: _register(name, file, theory, f"{words}; 89 elements, crystals first", head)
-    for name, file, theory, words, head in _ALL
-}
+MODELS = {row[0]: _named(*row) for row in _ALL}

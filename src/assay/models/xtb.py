@@ -6,24 +6,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.model import ModelCard
-from assay.models.registry import Registered
+from assay.models._calculators import with_info_changes
+from assay.models.registry import NamedModel
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
 
 ACCURACY = 0.01
-"""tblite's numerical accuracy; 100 times tighter than its default, so that forces follow the energy to 1e-6 or so."""
+"""Numerical accuracy of tblite; 100 times better than its default, so that forces match the energy to about 1e-6."""
 
 ITERATIONS = 150
-"""Steps of the self-consistent field before it is given up; tblite's 250 cost six times as much in stretched pairs that
-do not converge, because later steps are slower, and hardly any converges in between."""
+"""The largest number of steps of the self-consistent field. With the default of tblite, 250, stretched pairs that do
+not converge take six times as long, because later steps are slower, and almost none converges after step 150."""
 
 
 def build(method: str) -> Calculator:
-    """A tblite calculator that takes charge and spin from `atoms.info` and forgets the previous structure.
+    """A tblite calculator that reads charge and spin from `atoms.info` and does not use the previous wave function.
 
-    tblite starts the self-consistent field from the last wave function, which makes a result depend on what was
-    evaluated before; here each structure starts cold, so the same structure always gives the same numbers.
+    tblite starts the self-consistent field from the last wave function, so that a result depends on what was evaluated
+    before. Here each structure starts without one, so that the same structure always gives the same numbers.
     """
     from ase.calculators.calculator import all_changes
     from tblite.ase import TBLite
@@ -34,17 +35,14 @@ def build(method: str) -> Calculator:
             self.parameters.charge = atoms.info.get("charge")
             self.parameters.multiplicity = atoms.info.get("spin")
             super().calculate(atoms, properties or ["energy"], all_changes)
-            self._state = (atoms.info.get("charge"), atoms.info.get("spin"))
 
         def check_state(self, atoms, tol=1e-15):  # type: ignore[no-untyped-def]
-            changes = super().check_state(atoms, tol)
-            same = getattr(self, "_state", None) == (atoms.info.get("charge"), atoms.info.get("spin"))
-            return changes if same else [*changes, "info"]
+            return with_info_changes(super().check_state(atoms, tol), self.atoms, atoms, "charge", "spin")
 
     return ColdStart(method=method, accuracy=ACCURACY, max_iterations=ITERATIONS, verbosity=0)
 
 
-def _register(name: str, method: str) -> Registered:
+def _named(name: str, method: str) -> NamedModel:
     card = ModelCard(
         name,
         elements=tuple(range(1, 87)),
@@ -57,12 +55,12 @@ def _register(name: str, method: str) -> Registered:
         description=f"{method} for H to Rn; molecules and clusters",
         packages=("tblite",),
         notes=(
-            "Not claimed for periodic systems: tblite samples the Γ point only and treats every periodic direction as "
-            "three, so the energy per cell depends on the supercell chosen.",
-            f"The self-consistent field starts cold and is given up after {ITERATIONS} steps.",
+            "Periodic systems are not claimed: tblite uses only the Γ point, so that the energy per cell depends on "
+            "the size of the supercell, and it treats one or two periodic directions as three.",
+            f"The self-consistent field starts without a previous wave function and stops after {ITERATIONS} steps.",
         ),
     )
-    return Registered(
+    return NamedModel(
         card,
         partial(build, method),
         imports=("tblite",),
@@ -71,4 +69,4 @@ def _register(name: str, method: str) -> Registered:
     )
 
 
-MODELS = {"gfn1-xtb": _register("gfn1-xtb", "GFN1-xTB"), "gfn2-xtb": _register("gfn2-xtb", "GFN2-xTB")}
+MODELS = {"gfn1-xtb": _named("gfn1-xtb", "GFN1-xTB"), "gfn2-xtb": _named("gfn2-xtb", "GFN2-xTB")}
