@@ -143,3 +143,18 @@ def test_the_fingerprint_changes_with_the_packages_that_a_file_imports(
         assert load_model(f"{file}:build").fingerprint == plain[0]  # it does not import scipy
         assert load_model(f"{other}:build").fingerprint != plain[1]
     assert [load_model(f"{path}:build").fingerprint for path in (file, other)] == [before, importing]
+
+
+def test_a_factory_that_a_package_only_exports_changes_with_the_file_that_defines_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "exporting_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from exporting_package.inner import build\n")
+    source = "from ase.calculators.lj import LennardJones\ndef build():\n    return LennardJones(epsilon={})\n"
+    (package / "inner.py").write_text(source.format(1.0))
+    monkeypatch.syspath_prepend(tmp_path)
+    first = load_model("exporting_package:build").fingerprint
+    assert load_model("exporting_package:build").fingerprint == first
+    (package / "inner.py").write_text(source.format(2.0))
+    assert load_model("exporting_package:build").fingerprint != first

@@ -73,9 +73,17 @@ def _from_factory(spec: str, device: str | None) -> Model:
     card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
     origin = getattr(module, "__file__", None)
     folder = Path(origin).parent if origin else Path()
-    contents = [file_digest(folder / file, shown) for file in card.files]
+    contents = [*_own_source(factory, module), *(file_digest(folder / file, shown) for file in card.files)]
     fingerprint = digest(shown, source, *_imported_versions(source, place), *contents, *([device] if device else []))
     return _with_builders(card, fingerprint, _for_device(factory, shown, device), reference)
+
+
+def _own_source(factory: object, module: ModuleType) -> list[bytes]:
+    """The source of the file that defines a factory, if another file of the same package only exports it."""
+    home = sys.modules.get(getattr(factory, "__module__", "") or "")
+    if home is None or home is module or home.__name__.partition(".")[0] != module.__name__.partition(".")[0]:
+        return []
+    return [_source_of(home)]
 
 
 def _source_of(module: ModuleType) -> bytes:
