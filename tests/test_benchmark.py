@@ -61,6 +61,7 @@ def test_the_error_is_the_scatter_of_means_over_many_trials() -> None:
 def test_a_metric_that_is_a_score_has_no_threshold() -> None:
     metric = Metric("stability", "1", is_score=True)
     assert metric.score(Observation("a", OK, {"stability": 0.7})) == 0.7
+    assert metric.score(Observation("a", OK, {"stability": float("nan")})) == 0.0
     assert metric.score(Observation("a", FAILED)) == 0.0
     assert metric.score(Observation("a", UNSUPPORTED)) is None
 

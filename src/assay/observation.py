@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from math import sqrt
+from math import isfinite, sqrt
 
 from assay.errors import AssayError, Cause
 from assay.jobs import Data
@@ -68,7 +68,7 @@ class Metric:
             return None
         value = observation.values[self.name]
         if self.threshold is None:
-            return value
+            return min(max(value, 0.0), 1.0) if isfinite(value) else 0.0
         return soft_threshold(abs(value - self.ideal), observation.tolerances.get(self.name, self.threshold))
 
     def known(self, observation: Observation) -> bool:

@@ -13,7 +13,7 @@ from commands import Done, command, document
 
 BENCHMARK_KEYS = {"name", "version", "score", "stderr", "coverage", "metrics", "cases"}
 METRIC_KEYS = {"name", "value", "stderr", "unit", "threshold", "score", "coverage", "ideal"}
-CASE_KEYS = {"id", "status", "values", "score", "reason"}
+CASE_KEYS = {"id", "status", "values", "stderr", "tolerances", "score", "reason", "cause"}
 CHECKS = {name: kind for name, kind in registered_benchmarks().items() if name.startswith("verification.")}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.data import records
+from assay.data import kinds
 from assay.data.dataset import Record
 from assay.data.source import DataSource, open_data
 from assay.sabotage import CopperGold
@@ -49,7 +49,7 @@ def force_constants(structure: Structure) -> np.ndarray:
 
 
 def test_there_is_a_data_set_of_every_kind(source: DataSource) -> None:
-    assert set(KINDS) == set(records.KINDS)
+    assert set(KINDS) == set(kinds.KINDS)
     assert {data.card.kind for data in source.given} == set(KINDS)
     assert {data.card.level for data in source.given} == {LEVEL}
 

@@ -73,8 +73,9 @@ def _from_factory(spec: str, device: str | None) -> Model:
     card = claims_card(shown, getattr(factory, "claims", None) or getattr(module, "CLAIMS", None))
     origin = getattr(module, "__file__", None)
     folder = Path(origin).parent if origin else Path()
-    contents = [*_own_source(factory, module), *(file_digest(folder / file, shown) for file in card.files)]
-    fingerprint = digest(shown, source, *_imported_versions(source, place), *contents, *([device] if device else []))
+    files = [file_digest(folder / file, shown) for file in card.files]
+    versions, own = _imported_versions(source, place), _own_source(factory, module)
+    fingerprint = digest(shown, source, *versions, *own, *files, *([device] if device else []))
     return _with_builders(card, fingerprint, _for_device(factory, shown, device), reference)
 
 

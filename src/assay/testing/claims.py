@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.configurations import boxed, dimer, symbol
-from assay.errors import AssayError, ModelFailure
+from assay.errors import INVALID, AssayError, ModelFailure
 from assay.model import PERIODIC_PATTERNS, Model
 from assay.models.loading import load_model
 from assay.structure import Structure
@@ -61,12 +61,12 @@ def assert_claims_hold(source: object, others_refused: bool = True) -> None:
 def _assert_other_element(model: Model, calculator: Calculator, number: int, refused: bool) -> None:
     """Fail unless an element outside the claim is refused, or, where that is allowed, answered."""
     pair, name = touching_pair(model, number), f"{symbol(number)}-{symbol(number)}"
-    reason = _refusal(calculator, pair)
-    if reason.startswith("returned"):
-        fail(model, f"{name} is outside the claims and not refused: the model {reason}")
-    if not reason and refused:
+    failure = _refusal(calculator, pair)
+    if failure is not None and failure.cause in INVALID:
+        fail(model, f"{name} is outside the claims and not refused: the model {failure}")
+    if failure is None and refused:
         fail(model, f"{name} is outside the claims and answered; refuse it or claim it")
-    if reason and model.build_batch is not None:
+    if failure is not None and model.build_batch is not None:
         _assert_batch_refuses(model, pair, name)
 
 
@@ -79,13 +79,13 @@ def assert_refuses(source: object, structure: Structure, match: str = "") -> Non
     calculator, elements = model.build(), model.card.elements or ()
     pairs = [touching_pair(model, number) for number in elements[:1]]
     before = [answer_of(calculator, pair) for pair in pairs]
-    reason = _refusal(calculator, structure)
-    if not reason:
+    failure = _refusal(calculator, structure)
+    if failure is None:
         fail(model, "a structure that must be refused is answered")
-    if reason.startswith("returned"):
-        fail(model, f"a structure that must be refused is not: the model {reason}")
-    if not re.search(match, reason):
-        fail(model, f"the refusal is {reason!r}, which does not match {match!r}")
+    if failure.cause in INVALID:
+        fail(model, f"a structure that must be refused is not: the model {failure}")
+    if not re.search(match, str(failure)):
+        fail(model, f"the refusal is {str(failure)!r}, which does not match {match!r}")
     after = [("a pair", answer_of(calculator, pair), answer) for pair, answer in zip(pairs, before, strict=True)]
     assert_same(model, after, tolerance_of(model), "after a refusal")
     if model.build_batch is not None:
@@ -109,13 +109,13 @@ def _assert_batch_refuses(model: Model, structure: Structure, name: str) -> None
         fail(model, f"in a batch with {name}, which is refused, another structure is not answered either")
 
 
-def _refusal(calculator: Calculator, structure: Structure) -> str:
-    """Why the calculator does not answer; "returned ..." where it answers with NaN or the like, empty if it answers."""
+def _refusal(calculator: Calculator, structure: Structure) -> ModelFailure | None:
+    """Why the calculator does not answer; None if it answers."""
     try:
         answer_of(calculator, structure)
     except ModelFailure as failure:
-        return str(failure)
-    return ""
+        return failure
+    return None
 
 
 def _finite(answer: Answer) -> bool:

@@ -37,9 +37,8 @@ from assay.outcome import OK, Outcome
 from assay.structure import Structure
 from assay.units import BOLTZMANN
 
-UNBALANCED = 0.3
-MEMORY = 0.5
-"""Time (ps) for which the error of the integrator may go in one direction, as heat moves between motions."""
+UNBALANCED, MEMORY = 0.3, 0.5
+"""Largest exchange; time (ps) for which the error of the integrator may go in one direction."""
 
 SETTLING = 0.2
 """This part of a run, in which heat spreads from motion to bonds, does not count: there the integrator errs anew."""

@@ -3,8 +3,7 @@
 Every calculation on a molecule rests on its geometry. A minimum alone says little: a model without forces leaves it.
 
 Protocol: two minimisations to 0.01 eV/Å, one from the reference geometry and one from a displaced copy of it, about
-0.2 Å away: that of the data set, or one that is made along soft motions of the molecule. A minimisation that does not
-converge, or breaks or makes a bond, fails.
+0.2 Å away, of the data set or along soft motions. One that does not converge, or breaks or makes a bond, fails.
 - rmsd_from_reference, rmsd_from_displaced: distance of the heavy atoms from the reference at the end, after
   superposition; of all atoms if fewer than three are heavy.
 - bond_change, angle_change: mean changes from the reference in the first minimisation (reported).
@@ -99,8 +98,8 @@ class ReferenceGeometry(RecordBenchmark):
             return "" if low <= value <= high else reason
         if outcomes[DISPLACED].status == OK:
             ratio = minima.released_energy(outcomes[DISPLACED]) / float(case.context["strain"])
-            reason = f"the displaced copy releases {ratio:.3g} times the energy that it should"
-            return "" if 1.0 / STRAIN_FACTOR <= ratio <= STRAIN_FACTOR else reason
+            if not 1.0 / STRAIN_FACTOR <= ratio <= STRAIN_FACTOR:
+                return f"the displaced copy releases {ratio:.3g} times the energy that it should"
         return ""
 
     def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
@@ -117,5 +116,5 @@ class ReferenceGeometry(RecordBenchmark):
         if (strain := case.context["strain"]) is not None:
             values |= {"reference_strain": KCAL * strain, "strain_ratio": released / strain}
         if STIFFNESS in outcomes:
-            values["stiffness"] = minima.stiffness(outcomes[STIFFNESS], float(case.context["jolt"]))
+            values[STIFFNESS] = minima.stiffness(outcomes[STIFFNESS], float(case.context["jolt"]))
         return Observation(case.id, OK, values, detail=minima.descents(outcomes, (REFERENCE, DISPLACED)))
