@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from assay.analysis.scaling import growth
 from assay.benchmark import Benchmark, Scope, observe_case, planned_cases
 from assay.benchmarks.registry import registered_benchmarks
 from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.probes import scaling
 from assay.compute.probes.scaling import run
 from assay.errors import ModelFailure
 from assay.jobs import Probe
@@ -20,6 +21,7 @@ from assay.model import Model, ModelCard
 from assay.outcome import Outcome
 from assay.survey import Subject, Survey
 from molecule_cases import survey
+from timed import Clock
 
 
 def built(**settings: object) -> Benchmark:
@@ -27,18 +29,17 @@ def built(**settings: object) -> Benchmark:
 
 
 class Slow(Calculator):
-    """Takes a time that grows with the square of the number of atoms, and has room for some only."""
+    """Takes a time that grows with the square of the number of atoms, and has memory for a limited number only."""
 
     implemented_properties = ["energy", "forces"]  # noqa: RUF012
     room = 10_000
+    clock = Clock()
 
     def calculate(self, atoms: Atoms | None = None, properties: object = (), system_changes: object = ()) -> None:
         assert atoms is not None
         if len(atoms) > self.room:
             raise MemoryError("no room for so many")
-        end = time.process_time() + 4e-7 * len(atoms) ** 2
-        while time.process_time() < end:
-            pass
+        self.clock.move(4e-7 * len(atoms) ** 2)
         self.results = {"energy": 0.0, "forces": np.zeros((len(atoms), 3))}
 
 
@@ -51,6 +52,13 @@ class Refuses(Slow):
 
     def calculate(self, atoms: Atoms | None = None, properties: object = (), system_changes: object = ()) -> None:
         raise ValueError("no")
+
+
+@pytest.fixture(autouse=True)
+def clock_that_only_the_model_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing depends on the machine: the probe reads the clock of the model."""
+    clock = Slow.clock
+    monkeypatch.setattr(scaling, "time", SimpleNamespace(perf_counter=clock, process_time=clock, monotonic=clock))
 
 
 def engine(kind: type[Calculator]) -> CalculatorEngine:
@@ -83,7 +91,8 @@ def test_time_is_measured_and_its_growth_found() -> None:
         built(), next(iter(planned_cases(built(), Scope(survey((1, 8)))))), {"scaling": Outcome("k", "ok", values)}
     )
     assert values["natoms"].tolist() == [24, 48, 96, 192, 288]
-    assert found.values["time_exponent"] == pytest.approx(2.0, abs=0.3)
+    assert found.values["time_exponent"] == pytest.approx(2.0)
+    assert found.values["time_per_atom"] == pytest.approx(0.4 * 288)
     assert found.values["largest_system"] == 288
     assert found.detail["hardware"]["cores"] > 0
     assert found.detail["ended"] == "all sizes were tried"
