@@ -34,6 +34,8 @@ class Cause(StrEnum):
     """The worker process died or gave no answer before its deadline."""
 
     OUT_OF_MEMORY = "out_of_memory"
+    """The machine had not enough memory for the job."""
+
     INTERNAL = "internal"
     """An exception in Assay itself."""
 

@@ -1,1 +1,1 @@
-"""Benchmarks of what every simulation needs: that it lasts, keeps its energy, and how long it takes."""
+"""Benchmarks of what every simulation needs: stability, conservation of energy, and the cost of an evaluation."""

@@ -1,1 +1,1 @@
-"""Is the code sound? Checks that hold for every correct potential, whatever it models. Each name is a true sentence."""
+"""Is the code correct? Checks that hold for every correct potential, whatever system it models."""
