@@ -81,7 +81,7 @@ class Suite:
 
 
 FIXED = {"paper": ("until_error",)}
-"""Settings that a suite does not allow: a simulation that stops when it knows enough is not the published one."""
+"""Settings that a suite does not allow: a simulation that stops early is not the published one."""
 
 
 def _who_has(setting: str) -> str:

@@ -79,19 +79,19 @@ def _soft_motion(positions: Floats, rng: np.random.Generator) -> Floats:
 
 def _rigid_motions(positions: Floats) -> Floats:
     """Orthonormal columns that span translations and rotations."""
-    arms = positions - positions.mean(axis=0)
+    vectors = positions - positions.mean(axis=0)
     shifts = [np.tile(axis, len(positions)) for axis in np.eye(3)]
-    turns = [np.cross(axis, arms).ravel() for axis in np.eye(3)]
+    turns = [np.cross(axis, vectors).ravel() for axis in np.eye(3)]
     columns, sizes, _ = np.linalg.svd(np.array([*shifts, *turns]).T, full_matrices=False)
     return np.asarray(columns[:, sizes > 1e-6 * sizes[0]])
 
 
 def _springs(positions: Floats) -> Floats:
     """Second derivatives of the energy of springs at rest between all pairs, the stronger the closer."""
-    count, arms = len(positions), positions[:, None] - positions[None]
-    length = np.linalg.norm(arms, axis=2) + np.eye(count)
+    count, vectors = len(positions), positions[:, None] - positions[None]
+    length = np.linalg.norm(vectors, axis=2) + np.eye(count)
     strength = np.exp(-((length / SPRING_RANGE) ** 2)) * (1.0 - np.eye(count))
-    along = arms[:, :, :, None] * arms[:, :, None, :] / (length**2)[:, :, None, None]
+    along = vectors[:, :, :, None] * vectors[:, :, None, :] / (length**2)[:, :, None, None]
     blocks = -strength[:, :, None, None] * (along + SHEAR * np.eye(3))
     blocks[np.arange(count), np.arange(count)] = -blocks.sum(axis=1)
     return np.asarray(blocks.transpose(0, 2, 1, 3).reshape(3 * count, 3 * count))

@@ -17,7 +17,7 @@ does not feel the far atom where it touches fails: it has shown nothing.
 - effective_range: the distance along a ray, from contact to 30 Å, up to which |ΔF| is above 1 meV/Å (reported).
 - Score of a case: the mean over its metrics.
 Reference: no interaction.
-Cite: ML-PEG benchmark Locality, whose distances do not heed the images.
+Cite: ML-PEG benchmark Locality, whose distances ignore periodic images.
 """
 
 from __future__ import annotations
