@@ -21,7 +21,7 @@ def test_untrained_elements_are_refused_though_the_file_answers_for_them(name: s
     import torch
 
     iron = Structure.build([26, 1, 1], molecule("H2O").positions)
-    assert_refuses(opened(name), iron, "not trained on Fe")
+    assert_refuses(opened(name), iron, r"does not support Fe \(Z = 26\)")
     given = {"coord": torch.tensor(iron.positions[None]), "numbers": torch.tensor(iron.numbers[None])}
     network = opened(name).build_batch().network  # type: ignore[misc, attr-defined]
     assert network({**given, "charge": torch.zeros(1)})["energy"].isfinite().all()

@@ -104,7 +104,7 @@ def test_charges_are_refused_and_zero_is_no_charge() -> None:
 
 
 def test_elements_without_a_network_are_named() -> None:
-    assert_refuses(opened(NAME), Structure.build([14, 1], [[0, 0, 0], [0, 0, 1.5]]), "atomic number 14")
+    assert_refuses(opened(NAME), Structure.build([14, 1], [[0, 0, 0], [0, 0, 1.5]]), r"does not support Si \(Z = 14\)")
 
 
 @pytest.mark.parametrize(

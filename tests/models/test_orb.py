@@ -32,7 +32,7 @@ def test_charges_are_refused_and_zero_is_no_charge() -> None:
 
 
 def test_elements_without_training_data_are_named() -> None:
-    assert_refuses(opened(NAME), Structure.build([84, 84], [[0, 0, 0], [0, 0, 2.5]]), "atomic number 84")
+    assert_refuses(opened(NAME), Structure.build([84, 84], [[0, 0, 0], [0, 0, 2.5]]), r"does not support Po \(Z = 84\)")
 
 
 @pytest.mark.parametrize("pattern", ["TTF", "TFF"])

@@ -35,7 +35,7 @@ def test_a_lone_carbon_atom_has_the_published_energy() -> None:
 
 
 def test_unknown_elements_are_named() -> None:
-    assert_refuses(opened(FIRST), Structure.build([85, 1], [[0, 0, 0], [0, 0, 1.7]]), "does not know At")
+    assert_refuses(opened(FIRST), Structure.build([85, 1], [[0, 0, 0], [0, 0, 1.7]]), r"does not support At \(Z = 85\)")
 
 
 def test_a_refused_structure_can_carry_the_calculator() -> None:
