@@ -125,5 +125,5 @@ def test_a_file_with_code_in_it_is_refused(tmp_path: Path, monkeypatch: pytest.M
     content = msgpack_restore(checkpoint(NAME).read_bytes())
     dict(content["modules"])["energy"]["activation"] = expression
     (tmp_path / "evil.fnx").write_bytes(msgpack_serialize(content))
-    assert_one_sentence("fennol", tmp_path / "evil.fnx", "would have FeNNol run")
+    assert_one_sentence("fennol", tmp_path / "evil.fnx", "cannot be opened without running code from it")
     assert_one_sentence("fennol", tmp_path / "evil.fnx", "--trust-checkpoints")
