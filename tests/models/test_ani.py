@@ -19,4 +19,6 @@ def test_the_card_has_the_elements_of_the_network(name: str) -> None:
 
 
 def test_unknown_elements_are_named() -> None:
-    assert_refuses(opened("ani-1ccx"), Structure.build([9, 1], [[0, 0, 0], [0, 0, 0.92]]), r"does not support F \(Z = 9\)")
+    assert_refuses(
+        opened("ani-1ccx"), Structure.build([9, 1], [[0, 0, 0], [0, 0, 0.92]]), r"does not support F \(Z = 9\)"
+    )

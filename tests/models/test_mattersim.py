@@ -6,17 +6,32 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ase.build import fcc111, molecule
+from ase.build import bulk, fcc111, molecule
 
 from assay.errors import ModelFailure
 from assay.structure import Structure, from_atoms
-from assay.testing import assert_one_sentence
+from assay.testing import assert_one_sentence, standard_structures
 from assay.testing.answers import answer_of, batch_answers, batch_of
 from families import checkpoint, opened
 
 pytestmark = pytest.mark.family("mattersim")
 
 SMALL = "mattersim-1m"
+
+
+def test_a_batch_with_too_many_pairs_of_bonds_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = batch_of(opened(SMALL))
+    mixed = [from_atoms(bulk("Cu")), *standard_structures(pbc=("FFF", "TTT")).values(), from_atoms(bulk("Si"))]
+    whole = batch.evaluate(mixed)
+    passes: list[int] = []
+    forward = batch._graph  # type: ignore[attr-defined]
+    monkeypatch.setattr(batch, "_graph", lambda some, pairs: passes.append(len(some)) or forward(some, pairs))
+    monkeypatch.setattr("assay.models._mattersim_batch.PASS_SIZE", 100)
+    for (energy, forces), (again, same) in zip(whole, batch.evaluate(mixed), strict=True):
+        assert again == pytest.approx(energy, rel=1e-5)
+        np.testing.assert_allclose(same, forces, atol=1e-4 * max(1.0, np.abs(forces).max()))
+    assert len(passes) > 1
+    assert sum(passes) == len(mixed)
 
 
 def test_where_a_structure_lies_does_not_matter() -> None:
