@@ -18,7 +18,7 @@ from assay.data import embedded as own_sets
 from assay.data.checks import Finding, Findings
 from assay.data.dataset import Record
 from assay.data.folder import read_folder
-from assay.data.kinds import KINDS, Energies, Kind, Limits, find_kind, register_kind
+from assay.data.kinds import KINDS, Energies, EnergyLimits, Kind, find_kind, register_kind
 from assay.data.rules import same_atoms, two_structures
 from assay.data.source import DataSource, open_data
 from assay.errors import AssayError
@@ -44,7 +44,7 @@ STRETCHED = Kind(
     rules=(two_structures,),
     atoms=same_atoms,
     keys=("stretched_by",),
-    limits=Limits(range=2.0),
+    limits=EnergyLimits(range=2.0),
     checks=(longer_is_higher,),
 )
 

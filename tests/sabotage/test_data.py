@@ -48,8 +48,8 @@ def force_constants(structure: Structure) -> np.ndarray:
     return np.sort(stiffness[np.argsort(np.abs(stiffness))[free:]])
 
 
-def test_there_is_a_data_set_of_every_kind(source: DataSource) -> None:
-    assert set(KINDS) == set(kinds.KINDS)
+def test_the_data_sets_are_of_kinds_that_exist(source: DataSource) -> None:
+    assert set(KINDS) <= set(kinds.KINDS)
     assert {data.card.kind for data in source.given} == set(KINDS)
     assert {data.card.level for data in source.given} == {LEVEL}
 

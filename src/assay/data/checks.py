@@ -32,7 +32,7 @@ class Finding:
 
 
 Findings = Iterator[Finding]
-Check = Callable[[Record], Findings]
+RecordCheck = Callable[[Record], Findings]
 
 LARGEST_ANGLE_ERROR = 5.0
 """Largest difference between the measured and the stated dihedral angle (degrees)."""

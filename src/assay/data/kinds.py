@@ -13,7 +13,7 @@ from math import inf
 from types import MappingProxyType
 
 from assay.data.checks import (
-    Check,
+    RecordCheck,
     angles_are_as_stated,
     bonds_of_isomers_differ,
     bonds_of_reaction_differ,
@@ -52,7 +52,7 @@ class Energies(StrEnum):
 
 
 @dataclass(frozen=True)
-class Limits:
+class EnergyLimits:
     """Reference energies (eV) outside of these limits are not plausible; most often their unit is wrong."""
 
     range: float = inf
@@ -100,8 +100,8 @@ class Kind:
     part_of: str = ""
     mark: str = ""
     cyclic: bool = False
-    limits: Limits = Limits()
-    checks: tuple[Check, ...] = ()
+    limits: EnergyLimits = EnergyLimits()
+    checks: tuple[RecordCheck, ...] = ()
 
     def complaint(self, record: Record) -> str:
         """Why a record cannot be used, as words that follow its name; empty if it can."""
@@ -117,7 +117,7 @@ _BUILT_IN = (
         rules=(has_coordinates, two_or_more_structures),
         energies=Energies.INTERACTION,
         keys=("group", "repulsive", "atoms_a", "atoms_b", "charge_a", "charge_b"),
-        limits=Limits(binding=8.0, median_binding=3.0),
+        limits=EnergyLimits(binding=8.0, median_binding=3.0),
     ),
     Kind(
         name="dihedral_scan",
@@ -125,14 +125,14 @@ _BUILT_IN = (
         rules=(has_coordinates, two_or_more_structures),
         keys=("torsion",),
         cyclic=True,
-        limits=Limits(range=4.0, median_range=0.005),
+        limits=EnergyLimits(range=4.0, median_range=0.005),
         checks=(bonds_stay, angles_are_as_stated),
     ),
     Kind(
         name="conformer_selection",
         what="two or more conformers of a molecule",
         rules=(two_or_more_structures,),
-        limits=Limits(range_per_atom=0.4),
+        limits=EnergyLimits(range_per_atom=0.4),
         checks=(bonds_stay,),
     ),
     Kind(
@@ -140,7 +140,7 @@ _BUILT_IN = (
         what="two isomers that differ in the position of a hydrogen",
         rules=(two_structures,),
         atoms=same_atoms,
-        limits=Limits(range=5.0),
+        limits=EnergyLimits(range=5.0),
         checks=(bonds_of_isomers_differ,),
     ),
     Kind(
@@ -148,7 +148,7 @@ _BUILT_IN = (
         what="reactant, transition state and product of a reaction",
         rules=(reaction_roles,),
         atoms=same_atoms_of_reaction,
-        limits=Limits(range=10.0, median_range=0.1),
+        limits=EnergyLimits(range=10.0, median_range=0.1),
         checks=(transition_state_is_highest, bonds_of_reaction_differ),
     ),
     Kind(
@@ -157,7 +157,7 @@ _BUILT_IN = (
         rules=(geometry_roles,),
         energies=Energies.OPTIONAL,
         single_role=REFERENCE,
-        limits=Limits(range_per_atom=2.0),
+        limits=EnergyLimits(range_per_atom=2.0),
         checks=(bonds_stay,),
     ),
     Kind(
