@@ -72,7 +72,10 @@ def run_dynamics(job: Dynamics, writer: FrameWriter) -> Requests[Ending]:
 
 def _try_volume(simulation: Simulation, barostat: Barostat) -> Requests[None]:
     """One attempt of the barostat; if the model refuses the new cell, the attempt is rejected and the run continues."""
-    positions, cell = barostat.scaled(simulation.positions, simulation.cell, simulation.random)
+    trial = barostat.scaled(simulation.positions, simulation.cell, simulation.random)
+    if trial is None:
+        return
+    positions, cell = trial
     old, new = (abs(float(np.linalg.det(c))) for c in (simulation.cell, cell))
     start = simulation.job.structure
     (point,) = yield [Structure(start.numbers, positions, cell, start.pbc, start.charge, start.spin)]

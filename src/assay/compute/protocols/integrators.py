@@ -119,11 +119,18 @@ class Barostat:
     accepted: int = 0
     """Accepted attempts among the last ten or fewer, as long as `largest` is adjusted."""
 
-    def scaled(self, positions: Floats, cell: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
-        """A cell with another volume, and positions in which all molecules are shifted with it."""
+    def scaled(self, positions: Floats, cell: Floats, random: np.random.Generator) -> tuple[Floats, Floats] | None:
+        """A cell with another volume, and positions in which all molecules are shifted with it.
+
+        None, which counts as a rejected attempt, for a volume below half or above twice the present one. Both are
+        rejected, because a change that is never undone would favour some volumes.
+        """
         volume = abs(float(np.linalg.det(cell)))
-        change = self.largest * (2.0 * random.random() - 1.0)
-        factor = max((volume + change) / volume, 0.5) ** (1.0 / 3.0)
+        ratio = 1.0 + self.largest * (2.0 * random.random() - 1.0) / volume
+        if not 0.5 <= ratio <= 2.0:
+            self._tune(False)
+            return None
+        factor = ratio ** (1.0 / 3.0)
         counts = np.bincount(self.molecules)
         centres = np.stack([np.bincount(self.molecules, positions[:, x]) for x in range(3)], axis=1) / counts[:, None]
         return positions + ((factor - 1.0) * centres)[self.molecules], factor * cell
