@@ -84,3 +84,23 @@ def test_exit_code_of_a_run_with_a_broken_model_among_sound_ones(tmp_path: Path)
     assert done.returncode == 1
     assert "lj passes" in done.stdout
     assert "zero_force is NOT sound: forces_match_energy." in done.stdout
+
+
+def test_a_wrong_name_is_reported_before_the_first_model_is_run(tmp_path: Path) -> None:
+    done = command("run", "emt", "gfn3-xtb", "-b", "net_force_zero", "-j", "0", where=tmp_path)
+    assert done.returncode == 2
+    assert "there is no model 'gfn3-xtb'" in done.stderr
+    assert done.stdout == ""
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_model_that_cannot_be_built_does_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def build():\n    raise RuntimeError('no weights here')\n")
+    options = ("-b", "net_force_zero", "-j", "0")
+    done = command("run", "broken.py:build", "emt", *options, where=tmp_path)
+    assert done.returncode == 2
+    assert "broken.py:build was not run: model 'broken.py:build' cannot be built: RuntimeError" in done.stderr
+    assert "emt: verification" in done.stdout
+    alone = command("run", "broken.py:build", *options, where=tmp_path)
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "cannot be built" in alone.stderr

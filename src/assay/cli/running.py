@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assay.cli.arguments import (
     CHECK_FAILED,
     DONE,
+    USAGE,
     Parser,
     add_benchmarks,
     add_detail,
@@ -77,19 +78,48 @@ def add_running_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """`assay run`: a suite on one or more models, then the scores of all of them."""
+    """`assay run`: a suite on one or more models, the tables of each as soon as it is done, then all scores."""
     require_json_for_detail(options)
     settings = settings_from(options)
     if options.dry_run:
         return show_dry_run(options.models, options.suite, options.benchmark, options, settings)
-    reports = [run_model(model, options.suite, options.benchmark, options.output, settings) for model in options.models]
+    _require_models(options.models, settings)
+    reports = [report for model in options.models if (report := _run_one_of_several(model, options, settings))]
+    if not reports:
+        return USAGE
     if options.json:
         from assay.report.document import score_document
 
         print_json(score_document([r.result for r in reports], reports[0].suite.name, options.detail))
     else:
         _show_scores(reports, options.output)
-    return exit_code(reports)
+    code = exit_code(reports)
+    return USAGE if code == DONE and len(reports) < len(options.models) else code
+
+
+def _require_models(models: Sequence[str], settings: Settings) -> None:
+    """Open every model before the first is run, so that a wrong name is reported at once."""
+    from assay.models.loading import load_model
+
+    with models_print_to_stderr():
+        for model in models:
+            load_model(model, settings.device)
+
+
+def _run_one_of_several(model: str, options: argparse.Namespace, settings: Settings) -> Report | None:
+    """Run one model and print its tables; None, with the reason on standard error, for one that cannot be run."""
+    try:
+        report = run_model(model, options.suite, options.benchmark, options.output, settings)
+    except AssayError as error:
+        if len(options.models) == 1:
+            raise
+        print_to_stderr([f"{model} was not run: {error}"])
+        return None
+    if not options.json:
+        from assay.report.table import print_tables
+
+        print_tables(report.result, open_console())
+    return report
 
 
 def run_model(model: str, suite: str, benchmarks: Sequence[str], output: Path, settings: Settings) -> Report:
@@ -155,11 +185,9 @@ def show_dry_run(
 
 
 def _show_scores(reports: Sequence[Report], output: Path) -> None:
-    from assay.report.table import print_scores, print_tables
+    from assay.report.table import print_scores
 
     console = open_console()
-    for report in reports:
-        print_tables(report.result, console)
     print_scores([r.result for r in reports], reports[0].suite.name, console)
     console.print(f"results are in '{output}'; 'assay score {output}' reads them again", highlight=False)
 
