@@ -83,7 +83,8 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_from(options)
     if options.dry_run:
         return show_dry_run(options.models, options.suite, options.benchmark, options, settings)
-    _require_models(options.models, settings)
+    if len(options.models) > 1:
+        _require_models(options.models, settings)
     reports = [report for model in options.models if (report := _run_one_of_several(model, options, settings))]
     if not reports:
         return USAGE
