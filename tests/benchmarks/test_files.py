@@ -33,7 +33,7 @@ def test_a_benchmark_fits_on_two_screens(name: str) -> None:
     path = Path(sys.modules[registered_benchmarks()[name].__module__].__file__ or "")
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert (lines > LONGEST) == (name in LONGER), f"{name} has {lines} lines"
-    assert lines <= 1.5 * LONGEST
+    assert lines <= 1.25 * LONGEST
 
 
 @every_benchmark

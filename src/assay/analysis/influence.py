@@ -17,6 +17,16 @@ def force_changes(alone: Point, points: Sequence[Point]) -> Floats:
     return np.array([1e3 * np.linalg.norm(p.forces[:count] - alone.forces, axis=1) for p in points])
 
 
+def unfelt(alone: Point, far: Point, close: Sequence[Point], limits: Mapping[str, float]) -> str:
+    """What does not change when an atom comes from far away into contact: "energy", "force", or "" if both change.
+
+    `limits` are the changes (meV and meV/Å) that count as none.
+    """
+    changes = {"force": float(force_changes(alone, close).max())}
+    changes["energy"] = max(1e3 * abs(p.energy - far.energy) for p in close)
+    return next((kind for kind, size in changes.items() if size <= limits[kind]), "")
+
+
 def largest_change(changes: Floats) -> dict[str, Average]:
     """The largest change (`max`); its error is that of the mean of the largest changes of all arrangements."""
     largest = changes.max(axis=1)

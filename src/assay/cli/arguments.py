@@ -44,7 +44,8 @@ def command(commands: argparse._SubParsersAction, name: str, text: str, function
 
 def add_benchmarks(parser: Parser, what: str = "benchmark or category") -> None:
     """Add the option -b, which chooses benchmarks."""
-    parser.add_argument("-b", "--benchmark", action="append", default=[], help=f"only this {what}; repeatable")
+    parser.add_argument("-b", "--benchmark", action="append", default=[], metavar="NAME|FILE:CLASS",
+                        help=f"only this {what}, or one in a file of yours (mine.py:Lattice); repeatable")  # fmt: skip
 
 
 def add_json(parser: Parser) -> None:

@@ -132,8 +132,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
 
 
 def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
-    usable = [z for z in survey.species if z in survey.answered]
-    species = sample_species(usable, all_species)
+    species = sample_species(survey.usable, all_species)
     kinds: list[tuple[int, ...]] = [(z,) for z in species]
     if len(species) > 1:
         kinds.append(tuple(_spread(species, MIXED_SPECIES)))
@@ -160,7 +159,7 @@ def _spread(species: Sequence[int], count: int) -> list[int]:
 
 def _spacing_job(kind: tuple[int, ...], survey: Survey) -> Probe:
     body = cluster(kind)
-    structures = [body if "FFF" in survey.pbc else boxed(body)]
+    structures = [survey.placed(body)]
     if survey.periodic_patterns:
         structures.append(crystal(kind, pbc=survey.periodic_patterns[0]))
     return Probe("spacing", tuple(structures), force_calls=4 * len(structures))

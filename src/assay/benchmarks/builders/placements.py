@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.configurations import symbol
 from assay.structure import Floats, Structure
-from assay.survey import Survey
+from assay.survey import Survey, touching
 
 CUBE = 60.0
 """Edge (Å) of the periodic cube with ghost atoms: only its corners are 40 Å away from a molecule in its middle."""
@@ -92,6 +92,10 @@ class Scene:
         parts += [f"{symbol(used)} in place of {symbol(meant)}" for meant, used in probes.items() if used != meant]
         return ", ".join(parts)
 
+    def contact(self, probe: int, survey: Survey) -> float:
+        """The distance (Å) at which a probe touches the outermost atom."""
+        return touching(int(self.numbers[self.outermost]), probe, survey)
+
     @property
     def outermost(self) -> int:
         """Index of the atom farthest from the centre."""
@@ -128,13 +132,13 @@ def stand_in(survey: Survey, wanted: int) -> int:
     return next(z for z in (wanted, *NOBLE, 1, *have) if z in have)
 
 
-def far_structures(scene: Scene, probe: int, far: Sequence[Floats], contact: float) -> dict[str, tuple[Structure, ...]]:
+def far_structures(scene: Scene, probe: int, far: Sequence[Floats], survey: Survey) -> dict[str, tuple[Structure, ...]]:
     """The molecule alone, with far atoms (`both`), and with one of them in contact (`near`); the far atoms (`rest`).
 
     `far` are arrangements of sites (Å); where all have one atom, the far atom alone is one structure. `near` begins
     with one far atom, for comparison.
     """
-    apart = far if len(far[0]) > 1 else far[:1]
+    apart, contact = far if len(far[0]) > 1 else far[:1], scene.contact(probe, survey)
     close = [scene.both(probe, scene.ray(factor * contact)) for factor in CONTACT]
     return {
         "alone": (scene.alone(),),

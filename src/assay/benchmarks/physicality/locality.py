@@ -27,25 +27,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.influence import force_changes, largest_change, mean_change, ranges_of
+from assay.analysis.influence import force_changes, largest_change, mean_change, ranges_of, unfelt
 from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.limits import raised_threshold
 from assay.benchmarks.bases.points import first_refusal
-from assay.benchmarks.builders.placements import (
-    CUBE,
-    LARGE_CUBE,
-    Scene,
-    far_structures,
-    molecule_scene,
-    placements,
-    stand_in,
-)
+from assay.benchmarks.builders import placements as far
 from assay.configurations import symbol
 from assay.jobs import SinglePoints
 from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome, Point
 from assay.structure import Floats
-from assay.survey import Survey, touching
+from assay.survey import Survey
 
 FELT = 1.0
 """The interaction reaches as far as it changes a force by more than this (meV/Å)."""
@@ -69,23 +61,23 @@ class Locality(Benchmark):
 
     def cases(self, scope: Scope) -> Iterable[Case]:
         """Ghosts, hydrogen, decay."""
-        survey = scope.survey
-        closed = molecule_scene(survey, ("TTT", "FFF"), CUBE)
-        free = molecule_scene(survey, ("FFF", "TTT"), LARGE_CUBE)
+        survey, shipped = scope.survey, far.placements()
+        closed = far.molecule_scene(survey, ("TTT", "FFF"), far.CUBE)
+        free = far.molecule_scene(survey, ("FFF", "TTT"), far.LARGE_CUBE)
         if isinstance(closed, str) or isinstance(free, str):
             yield Case("molecule", {}, failure=str(closed))
             return
-        ghost, hydrogen, far = stand_in(survey, 10), stand_in(survey, 1), placements()
-        yield _far_case("ghosts", survey, closed, (10, ghost), list(far.shells))
-        yield _far_case("hydrogen", survey, free, (1, hydrogen), [site[None] for site in far.hydrogens])
+        ghost, hydrogen = far.stand_in(survey, 10), far.stand_in(survey, 1)
+        yield _far_case("ghosts", survey, closed, {10: ghost}, list(shipped.shells))
+        yield _far_case("hydrogen", survey, free, {1: hydrogen}, [site[None] for site in shipped.hydrogens])
         yield self._decay(survey, free, {10: ghost, 1: hydrogen})
 
-    def _decay(self, survey: Survey, scene: Scene, probes: Mapping[int, int]) -> Case:
+    def _decay(self, survey: Survey, scene: far.Scene, probes: Mapping[int, int]) -> Case:
         curves, structures = {}, []
         for probe in dict.fromkeys(probes.values()):
-            start = min(2.0, touching(int(scene.numbers[scene.outermost]), probe, survey))
-            curves[symbol(probe)] = np.geomspace(start, self.reach, self.decay_points)
-            structures += [scene.both(probe, scene.ray(d)) for d in curves[symbol(probe)]]
+            grid = np.geomspace(min(2.0, scene.contact(probe, survey)), self.reach, self.decay_points)
+            curves[symbol(probe)] = grid
+            structures += [scene.both(probe, scene.ray(distance)) for distance in grid]
         jobs = {"alone": SinglePoints((scene.alone(),)), "ray": SinglePoints(tuple(structures))}
         context = {"molecule": scene.name, "pbc": scene.pattern, "said": scene.stand_ins(probes), "distances": curves}
         return Case("decay", jobs, context)
@@ -98,58 +90,43 @@ class Locality(Benchmark):
         return _decay_seen(case, points) if "ray" in points else _far_seen(case, points)
 
 
-def _far_case(name: str, survey: Survey, scene: Scene, probe: tuple[int, int], far: list[Floats]) -> Case:
-    """The molecule with far atoms; `probe` is the species that is meant and the one that stands in for it."""
-    contact = touching(int(scene.numbers[scene.outermost]), probe[1], survey)
-    jobs = {role: SinglePoints(group) for role, group in far_structures(scene, probe[1], far, contact).items()}
-    context = {
-        "molecule": scene.name,
-        "probe": symbol(probe[1]),
-        "pbc": scene.pattern,
-        "said": scene.stand_ins({probe[0]: probe[1]}),
-        "nearest": min(scene.nearest(sites) for sites in far),
-    }
-    return Case(name, jobs, context)
+def _far_case(name: str, survey: Survey, scene: far.Scene, probes: Mapping[int, int], sites: list[Floats]) -> Case:
+    """The molecule with far atoms; `probes` has the species that is meant and the one that stands in for it."""
+    (probe,) = probes.values()
+    jobs = {role: SinglePoints(group) for role, group in far.far_structures(scene, probe, sites, survey).items()}
+    context = {"molecule": scene.name, "probe": symbol(probe), "pbc": scene.pattern, "said": scene.stand_ins(probes)}
+    return Case(name, jobs, {**context, "nearest": min(scene.nearest(places) for places in sites)})
 
 
 def _far_seen(case: Case, points: Mapping[str, Sequence[Point]]) -> Observation:
     """Ghosts and hydrogen: the metrics of the case, if the model feels the atom where it touches."""
-    alone, both = points["alone"][0], points["both"]
-    if refused := first_refusal(both) or first_refusal(points["near"][:1]):
-        return failed(case, f"{case.context['molecule']} with {case.context['probe']} far away: {refused}")
+    alone, both, (apart, *close) = points["alone"][0], points["both"], points["near"]
+    molecule, probe = case.context["molecule"], case.context["probe"]
+    if refused := first_refusal(both) or first_refusal([apart]):
+        return failed(case, f"{molecule} with {probe} far away: {refused}")
     limits = {
         "force": raised_threshold(case, 0.1, "force", float(np.abs(alone.forces).max())),
         "energy": raised_threshold(case, 1.0, "energy", max(abs(p.energy) for p in both)),
     }
-    if deaf := _deaf(case, alone, points["near"], limits):
-        return failed(case, deaf)
-    changes = force_changes(alone, both)
+    answered = [p for p in close if p.ok]
+    if not answered:
+        return failed(case, f"{probe} in contact with {molecule}: {first_refusal(close)}")
+    if silent := unfelt(alone, apart, answered, limits):
+        return failed(case, f"the {silent} does not change when {probe} comes into contact")
+    changes, word = force_changes(alone, both), case.id.removesuffix("s")
     found = largest_change(changes) if case.id == "ghosts" else mean_change(changes)
-    values = {f"{case.id.removesuffix('s')}_force_{name}": average.value for name, average in found.items()}
-    errors = {f"{case.id.removesuffix('s')}_force_{name}": average.stderr for name, average in found.items()}
-    tolerances = dict.fromkeys(values, limits["force"])
+    values = {f"{word}_force_{name}": average.value for name, average in found.items()}
+    errors = {f"{word}_force_{name}": average.stderr for name, average in found.items()}
+    tolerances, reason = dict.fromkeys(values, limits["force"]), str(case.context["said"])
     detail: dict[str, object] = {"force_changes": changes, "limits": limits, **case.context}
-    unknown = first_refusal(points["rest"])
-    if not unknown:
+    if unknown := first_refusal(points["rest"]):
+        reason = _joined(reason, f"energies not compared, the far atoms alone were not answered: {unknown}")
+    else:
         rest = np.array([p.energy for p in points["rest"]])
         gaps = 1e3 * (np.array([p.energy for p in both]) - alone.energy - rest)
         values["energy_additivity_max"], detail["energy_gaps"] = float(np.abs(gaps).max()), gaps
         tolerances["energy_additivity_max"] = limits["energy"]
-    remark = f"energies not compared, the far atoms alone were not answered: {unknown}" if unknown else ""
-    reason = "; ".join(filter(None, [str(case.context["said"]), remark]))
     return Observation(case.id, OK, values, reason, detail, tolerances, errors)
-
-
-def _deaf(case: Case, alone: Point, near: Sequence[Point], limits: Mapping[str, float]) -> str:
-    """Why the case proves nothing: the model does not feel the atom even where it touches. Empty if it does."""
-    far, *close = near
-    answered = [p for p in close if p.ok]
-    if not answered:
-        return f"{case.context['probe']} in contact with {case.context['molecule']}: {first_refusal(close)}"
-    changes = {"force": float(force_changes(alone, answered).max())}
-    changes["energy"] = max(1e3 * abs(p.energy - far.energy) for p in answered)
-    deaf = [kind for kind, size in changes.items() if size <= limits[kind]]
-    return f"the {deaf[0]} does not change when {case.context['probe']} comes into contact" if deaf else ""
 
 
 def _decay_seen(case: Case, points: Mapping[str, Sequence[Point]]) -> Observation:
@@ -164,7 +141,10 @@ def _decay_seen(case: Case, points: Mapping[str, Sequence[Point]]) -> Observatio
         return failed(case, f"the model does not feel {' or '.join(curves)} at any distance")
     beyond = [p for p, curve in curves.items() if curve["force"][-1] > FELT]
     remark = f"{' and '.join(beyond)} felt beyond {ranges[farthest]:.0f} Å" if beyond else ""
-    reason = "; ".join(filter(None, [str(case.context["said"]), remark]))
-    own = {"ranges": ranges, "beyond": beyond, "molecule": case.context["molecule"], "curves": curves}
-    detail = {**own, "distance": curves[farthest]["distance"], "force": curves[farthest]["force"]}
+    detail = {"ranges": ranges, "beyond": beyond, "curves": curves, **curves[farthest]}
+    reason = _joined(str(case.context["said"]), remark)
     return Observation(case.id, OK, {"effective_range": ranges[farthest]}, reason, detail)
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(filter(None, parts))

@@ -26,7 +26,7 @@ import numpy as np
 from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import EPSILON, Limits, Refused, Residual
-from assay.configurations import boxed, dimer, symbol
+from assay.configurations import dimer, symbol
 from assay.jobs import Probe
 from assay.observation import Plot
 from assay.outcome import Outcome
@@ -76,7 +76,7 @@ class EnergySmooth(Check):
             "force_limit": _finest(FORCE_JUMP, survey.noise_force),
             "epsilon": EPSILON[survey.precision],
         }  # fmt: skip
-        placed = body if free or any(body.pbc) else boxed(body)
+        placed = body if any(body.pbc) else survey.placed(body)
         apart = float(np.linalg.norm(body.positions[1] - body.positions[0]))
         context = {"pair": name.replace("-", "–"), "start": apart} if len(body) == 2 else {}
         return Case(name, {"path": Probe("path", (placed,), settings, force_calls=self.budget // 2)}, context)
