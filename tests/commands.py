@@ -20,7 +20,7 @@ def command(*arguments: object, where: Path) -> Done:
     return subprocess.run(
         [sys.executable, "-m", "assay", *map(str, arguments)],
         cwd=where,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8", "COLUMNS": "150"},
         capture_output=True,
         text=True,
         encoding="utf-8",

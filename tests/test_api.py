@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from assay import api
 from assay.api import Report, Settings, check, dry_run, run
 from assay.data.source import DataSource
 from assay.errors import AssayError
+from assay.model import ModelCard
 from assay.report.document import score_document
 from assay.results import read_results
 from assay.sabotage import SoundBatch
@@ -225,6 +226,16 @@ def test_what_is_checked_is_what_users_get(kind: type[Calculator]) -> None:
     assert statuses == {"forces_match_energy": "failed", "deterministic": "ok", "thread_safe": "ok"}
 
 
+def test_elements_are_symbols_in_python_too(tmp_path: Path) -> None:
+    report = run("emt", benchmarks=["net_force_zero"], output=tmp_path, elements=["Au", "Cu"], workers=0)
+    assert report.result.description["elements"][:2] == ["Al", "Ni"]
+    assert report.result.description["survey"]["checked"] == ["Cu", "Au", "CuAu"]
+    assert api.surveyed("emt", tmp_path, Settings(elements=("Cu",), workers=0)).symbols == ("Cu",)  # type: ignore[arg-type]
+    assert ModelCard("mine", elements=("Cu", "Au")).symbols == ("Cu", "Au")  # type: ignore[arg-type]
+    with pytest.raises(AssayError, match=r"unknown element 'Cux' \(did you mean 'Cu'\?\)"):
+        run("emt", elements=["Cux"])
+
+
 def test_a_model_without_claims_is_held_to_what_it_answers() -> None:
     calculator = LennardJones(sigma=2.3, epsilon=0.4, rc=6.0, ro=4.0, smooth=True)
     report = run(calculator, benchmarks=["net_force_zero"], workers=0)
@@ -239,9 +250,9 @@ def test_reports_print_and_are_plain_data(tmp_path: Path) -> None:
     assert report.folder is not None
     assert report.folder.is_relative_to(tmp_path)
     assert report.passed
-    assert report.score == pytest.approx(1.0)
+    assert report.score is None, "checks are part of no mean"
     assert str(report) == repr(report)
-    assert "SoundBatch passes all mandatory checks." in str(report)
+    assert "SoundBatch passes all 8 mandatory checks" in str(report)
     page = report._repr_html_()
     assert page.count("<tr>") == 1 + len(report.checks)
     for name, row in report.checks.items():
@@ -288,15 +299,16 @@ assert run(model, benchmarks=["inversion_symmetry"], output="results", workers=0
 """
 
 
-@pytest.mark.parametrize("kind", ["instance", "class", "factory"])
-def test_a_script_that_is_started_again_computes_nothing_again(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "asked_again"), [("instance", 0), ("class", 3), ("factory", 3)])
+def test_a_script_that_is_started_again_computes_nothing_again(tmp_path: Path, kind: str, asked_again: int) -> None:
+    """A class or factory may read files, and is asked again for a few structures to see that it is the same."""
     (tmp_path / "script.py").write_text(SCRIPT)
     first, second = (
         subprocess.run([sys.executable, "script.py", kind], cwd=tmp_path, capture_output=True, text=True, check=True)
         for _ in range(2)
     )
     assert first.stdout.count("evaluated") > 100
-    assert second.stdout.count("evaluated") == 0
+    assert second.stdout.count("evaluated") <= asked_again
 
 
 @pytest.mark.parametrize(
@@ -479,7 +491,7 @@ def test_runs_with_other_settings_are_read_back_as_they_were_made(tmp_path: Path
         (benchmark,) = report.result.benchmarks
         assert [o.status for o in benchmark.observations] == ["ok"], benchmark.observations[0].reason
         for suite in ("smoke", "laptop", "paper"):
-            again = read_results(Store(report.folder), load_suite(suite))
+            again = replace(read_results(Store(report.folder), load_suite(suite)), not_run=())
             assert score_document([again], "mine") == report.data
         errors.append({metric.name: metric.stderr for metric in benchmark.metrics}["fluctuation"])
     alone, thrice, short, alone_again = errors

@@ -104,7 +104,7 @@ def test_the_block_blocks() -> None:
 
 @pytest.mark.parametrize("option", ["--json", "--csv", None])
 def test_scoring_needs_no_model_package(results: Path, sound_report: Report, option: str | None) -> None:
-    process = python(BLOCKED, "score", str(results), *([option] if option else []))
+    process = python(BLOCKED, "score", str(results), "-b", "verification", *([option] if option else []))
     assert process.returncode == 0, process.stderr
     assert process.stderr == ""
     assert "verification.forces_match_energy" in process.stdout

@@ -19,6 +19,7 @@ from assay.benchmarks.bases.limits import Limits, Residual
 from assay.benchmarks.registry import registered_benchmarks
 from assay.benchmarks.verification.net_force_zero import NetForceZero
 from assay.errors import Cause
+from assay.gaps import Why
 from assay.model import ModelCard
 from assay.observation import Observation
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, pack_points
@@ -28,6 +29,7 @@ from assay.score import soft_threshold
 from assay.store import Store, codec, open_stores
 from assay.suites import choose_suite, load_suite
 from assay.survey import Survey
+from verdicts import benchmark, result, verdict
 
 NET_FORCE = "verification.net_force_zero"
 
@@ -151,8 +153,8 @@ def test_what_a_model_does_not_claim_is_not_counted(store: Store) -> None:
     assert result.verdict is not None
     assert (result.verdict.passed, result.verdict.skipped) == (None, 1)
     whole = read_results(Store(store.folder), load_suite("smoke"))
-    assert whole.score[0] == 1.0
     assert whole.passed
+    assert "verification.batch_consistent" not in [gap.benchmark for gap in whole.missing]
 
 
 def test_a_model_that_refuses_everything_has_failed(store: Store) -> None:
@@ -207,7 +209,7 @@ def test_torn_lines_are_passed_on_to_whoever_reads_the_results(store: Store) -> 
 
 
 def test_scores_are_the_same_after_the_results_were_moved(sound_report: Report, store: Store) -> None:
-    suite = load_suite("smoke")
+    suite = choose_suite("smoke", ("verification",))
     assert score_document([read_results(store, suite)], "smoke") == score_document([sound_report.result], "smoke")
 
 
@@ -298,17 +300,95 @@ def test_a_broken_model_fails_the_check_for_its_bug(broken_report: Report) -> No
     assert verdicts["forces_match_energy"].passed is False
     assert "all forces are zero" in verdicts["forces_match_energy"].comment
     assert verdicts["rotation_invariance"].passed is True
-    score = broken_report.result.score[0]
-    assert score is not None
-    assert score < 1.0
 
 
-def test_the_whole_is_the_mean_of_its_parts(broken_report: Report) -> None:
-    result = broken_report.result
-    scores = [b.score for b in result.benchmarks if b.score is not None]
-    assert result.score[0] == pytest.approx(np.mean(scores))
-    assert result.coverage == tuple(np.sum([b.coverage for b in result.benchmarks], axis=0))
-    assert {b.category for b in result.benchmarks} == {"verification"}
+def test_verification_is_a_certificate_and_enters_no_mean(sound_report: Report, broken_report: Report) -> None:
+    for report, passed in ((sound_report, True), (broken_report, False)):
+        result = report.result
+        assert (report.score, result.score, result.coverage, result.benchmark_coverage) == (
+            None, (None, None), (0, 0), (0, 0)
+        )  # fmt: skip
+        (category,) = result.categories
+        assert (category.name, category.score, category.stderr, category.passed) == ("verification", None, None, passed)
+        assert category.benchmark_coverage == (14, 16)  # no batches, no other units
+        assert category.coverage == tuple(np.sum([b.coverage for b in result.benchmarks], axis=0))
+
+
+def scored(name: str, *scores: float | None) -> BenchmarkResult:
+    """A benchmark by hand; a case without a score is unsupported."""
+    return benchmark(name, {f"case{i}": score for i, score in enumerate(scores)})
+
+
+def test_a_category_is_the_mean_of_benchmarks_and_a_model_the_mean_of_categories() -> None:
+    perfect = verdict("verification.net_force_zero")
+    model = ModelResult(
+        "m",
+        [
+            *result(perfect).benchmarks,
+            scored("physicality.a", 0.2, 0.4),  # 0.3 ± 0.1
+            scored("physicality.b", 0.9, 0.9, 0.9),  # 0.9 ± 0
+            scored("physicality.c", 0.6),  # one case: no error
+            scored("molecules.d", 0.0, 0.4, None),  # 0.2 ± 0.2
+            replace(scored("general.times", None), scored=False),
+        ],
+    )
+    verification, physicality, molecules, general = model.categories
+    assert (verification.score, verification.passed) == (None, True)
+    assert physicality.score == pytest.approx((0.3 + 0.9 + 0.6) / 3)
+    assert physicality.stderr == pytest.approx(0.1 / 3)
+    assert (physicality.benchmark_coverage, physicality.coverage, physicality.passed) == ((3, 3), (6, 6), None)
+    assert (molecules.score, molecules.stderr) == (pytest.approx(0.2), pytest.approx(0.2))
+    assert (molecules.benchmark_coverage, molecules.coverage) == ((1, 1), (2, 3))
+    assert (general.score, general.benchmark_coverage) == (None, (0, 0))
+    assert model.score == (pytest.approx(0.4), pytest.approx(np.hypot(0.1 / 3, 0.2) / 2))
+    assert (model.benchmark_coverage, model.coverage, model.missing) == ((4, 4), (8, 9), [])
+
+
+def test_what_is_missing_is_listed_with_its_reason(store: Store) -> None:
+    (store.folder / "cases" / f"{NET_FORCE}.json").unlink()
+    path = store.folder / "cases" / "verification.deterministic.json"
+    path.write_text(codec.dumps({**codec.loads(path.read_text()), "version": 99}))
+    forget(store, {key_of(store, "Cu-cluster", "verification.rotation_invariance")})
+    model = read_results(Store(store.folder), choose_suite("smoke", ("verification", "molecules", "general")))
+    why = {gap.benchmark: gap.why for gap in model.missing}
+    assert why[NET_FORCE] == Why.NOT_RUN
+    assert why["verification.deterministic"] == Why.OUTDATED
+    assert why["verification.rotation_invariance"] == Why.NOT_FINISHED
+    assert {name: w for name, w in why.items() if name.startswith("molecules.")} == {
+        name: Why.NOT_RUN for name in registered_benchmarks() if name.startswith("molecules.")
+    }
+    assert why["general.stability"] == Why.NOT_RUN
+    assert "general.inference_scaling" not in why  # it never has a score
+    assert len(why) == 3 + 9 + 2
+    assert (model.score[0], model.benchmark_coverage) == (None, (0, 11))
+
+
+@pytest.mark.parametrize(
+    ("observations", "why"),
+    [
+        ([Observation("a", OK), Observation("b", ERROR, reason="the worker died")], Why.NOT_FINISHED),
+        ([Observation("a", UNSUPPORTED, cause=Cause.ELEMENTS)], Why.NOT_SUPPORTED),
+        ([Observation("nothing", UNSUPPORTED, cause=Cause.NO_DATA)], Why.NO_DATA),
+        ([Observation("a", UNSUPPORTED), Observation("b", OK)], Why.NOT_SCORED),
+    ],
+)
+def test_a_benchmark_without_a_score_lowers_no_mean(observations: list[Observation], why: Why) -> None:
+    scores = [None] * len(observations)
+    lost = BenchmarkResult("molecules.x", 1, None, None, (0, 2), [], observations, scores)
+    model = ModelResult("m", [scored("molecules.y", 0.5), lost])
+    assert (model.score, model.benchmark_coverage) == ((0.5, None), (1, 2))
+    assert [(gap.benchmark, gap.why) for gap in model.missing] == [("molecules.x", why)]
+
+
+def test_records_say_why_they_are_not_supported() -> None:
+    copper = Survey(ModelCard("m", elements=(29,)))
+    neutral = Survey(ModelCard("m", elements=(1, 6, 7, 8, 9, 16, 17), charge=False))
+    tautomers = registered_benchmarks()["molecules.tautomers"]()
+    assert {case.cause for case in planned_cases(tautomers, Scope(copper))} == {Cause.ELEMENTS}
+    ions = [case for case in planned_cases(tautomers, Scope(neutral)) if case.unsupported]
+    assert ions
+    assert {case.cause for case in ions} == {Cause.CHARGE}
+    assert {observe_case(tautomers, case, {}).cause for case in ions} == {Cause.CHARGE}
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,21 @@ from assay.benchmarks.registry import registered_benchmarks
 SOURCE = Path(assay.__file__).parent
 PLAIN = (
     "structure", "jobs", "outcome", "model", "survey", "benchmark", "configurations", "units", "errors", "naming",
-    "score", "importing", "settings", "observation",
+    "score", "importing", "settings", "observation", "elements", "reasons",
 )  # fmt: skip
-RIGHT = ("results", "score", "report", "benchmarks", "analysis", "store", "suites")
+RIGHT = (
+    "results",
+    "gaps",
+    "categories",
+    "comparison",
+    "composite",
+    "score",
+    "report",
+    "benchmarks",
+    "analysis",
+    "store",
+    "suites",
+)
 LEFT = ("assay.compute", "assay.models", "assay.sabotage", "assay.api", "assay.cli")
 CALCULATORS = ("ase.calculators", "torch", "jax", "tblite", "kimpy", "calorine", "pebble", "mace", "torchani")
 
@@ -130,7 +142,7 @@ sys.exit(code)
 """
 
 
-@pytest.mark.parametrize("options", [["--json"], ["--csv"], []], ids=["json", "csv", "table"])
+@pytest.mark.parametrize("options", [["--json"], ["--csv"], ["--composite", "paper"]], ids=["json", "csv", "table"])
 def test_scoring_every_category_loads_no_model_and_no_compute(every_category: Path, options: list[str]) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     process = subprocess.run(

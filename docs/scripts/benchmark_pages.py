@@ -19,7 +19,7 @@ from catalogue import categories, own_benchmarks
 from kind_table import kind_table
 from model_tables import family_table, model_tables
 from page import page
-from tables import broken_models, category_sentence, category_table, cause_table, suite_table
+from tables import broken_models, category_sentence, category_table, cause_table, composite_table, suite_table
 
 OUTPUT = DOCS / "benchmarks"
 COMMANDS = ("", "run", "check", "score", "list", "data")
@@ -67,6 +67,7 @@ def snippets() -> Iterator[tuple[str, str]]:
     yield "kinds.md", kind_table()
     yield "suites.md", suite_table()
     yield "causes.md", cause_table()
+    yield "composite.md", composite_table()
     for command in COMMANDS:
         yield f"help-{command or 'assay'}.txt", help_text(command)
 

@@ -63,14 +63,15 @@ def performance_phrases() -> list[str]:
 
 def physicality_phrases() -> list[str]:
     """What docs/physicality.md says about limits and cells."""
-    from assay.benchmarks.bases import limits
+    from assay.benchmarks.bases import limits, points
     from assay.benchmarks.builders import placements
-    from assay.benchmarks.physicality import compression, diatomics
+    from assay.benchmarks.physicality import diatomics
 
+    tenth = {0.1: "a tenth"}[round(1.0 - points.ANSWERED, 3)]
     return [
         f"a cube of {diatomics.Diatomics().longest + diatomics.VACUUM:g} Å",
         f"a cube of {placements.LARGE_CUBE:g} Å",
-        f"more than {100 * (1 - compression.ANSWERED):.0f} % of whose points",
+        f"more than {tenth} of the points",
         f"{WORDS[round(limits.ULPS)]} spacings of floating-point numbers",
         f"{WORDS[round(limits.TIMES_NOISE)]} times the noise floor",
         f"{WORDS[round(limits.MOST)]} times the threshold itself",

@@ -15,6 +15,7 @@ from sabotage_matrix import must_catch
 
 from assay import errors
 from assay.benchmark import Benchmark
+from assay.composite import PAPER
 from assay.observation import Metric
 from assay.sabotage import BROKEN
 from assay.suites import load_suite, suite_names
@@ -97,6 +98,12 @@ def broken_models() -> str:
         for bug in BROKEN.values()
     ]
     return table(("model", "its bug", "must be caught by"), rows)
+
+
+def composite_table() -> str:
+    """The benchmarks of `--composite paper` with those that compute them."""
+    rows = [(member.title, f"`{member.benchmark}`" if member.benchmark else "not available yet") for member in PAPER]
+    return table(("benchmark of the publication", "benchmark of Assay"), rows)
 
 
 def cause_table() -> str:

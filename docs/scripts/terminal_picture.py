@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 import assay
-from assay.report.table import print_checks
+from assay.report.table import print_checks, print_problems
 
 PICTURE = Path(__file__).resolve().parent.parent / "images" / "check.svg"
 WIDTH = 124
@@ -32,6 +32,7 @@ def main() -> None:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(f"[bold]$ assay check {model}[/bold]", highlight=False)
     print_checks(report.result, console)
+    print_problems([report.result], console)
     PICTURE.parent.mkdir(exist_ok=True)
     svg = console.export_svg(title=f"assay check {model}", theme=MONOKAI, unique_id="assay-check")
     PICTURE.write_text(without_downloads(svg), encoding="utf-8")

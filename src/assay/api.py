@@ -14,12 +14,17 @@ from typing import Any
 from assay.compute.cost import CostModel
 from assay.compute.executors import open_executor
 from assay.compute.plan import Plan, make_plan, write_plan
+from assay.compute.rechecking import require_same_answers
+from assay.compute.reuse import NOTHING_REUSED, Reuse, reused_results
 from assay.compute.runner import Runner
-from assay.compute.surveying import make_survey
+from assay.compute.surveying import element_job, make_survey
 from assay.data.source import DataSource, open_data
+from assay.elements import atomic_numbers
 from assay.model import Model
 from assay.models.loading import load_model
+from assay.notebook import shown_progress
 from assay.report.document import check_document, score_document
+from assay.report.verdict import exit_code
 from assay.results import ModelResult, read_results
 from assay.settings import DEFAULTS, TIMEOUT, Progress, Settings, silent
 from assay.store import Store
@@ -37,6 +42,7 @@ class Report:
     suite: Suite
     folder: Path | None
     gave_up: str = ""
+    reuse: Reuse = NOTHING_REUSED
 
     @property
     def passed(self) -> bool:
@@ -51,7 +57,7 @@ class Report:
 
     @property
     def score(self) -> float | None:
-        """Mean score over the benchmarks, between 0 and 1."""
+        """Mean score over the categories, between 0 and 1; None if only checks were run, which are in no mean."""
         return self.result.score[0]
 
     @property
@@ -62,18 +68,16 @@ class Report:
     @property
     def exit_code(self) -> int:
         """0 done, 1 a mandatory check failed, 3 some jobs ended in error."""
-        if self.result.has_failure:
-            return 1
-        return 3 if self.result.has_error else 0
+        return exit_code(self.result)
 
     def to_json(self) -> str:
         """`data` as text."""
         return json.dumps(self.data, indent=1, allow_nan=False)
 
     def __str__(self) -> str:
-        from assay.report.table import as_text
+        from assay.report.table import as_text, text_width
 
-        return as_text(self.result)
+        return as_text(self.result, text_width())
 
     __repr__ = __str__
 
@@ -91,8 +95,9 @@ def check(
     timeout: float = TIMEOUT,
     limit: int | None = None,
     all_species: bool = False,
-    elements: Sequence[int] | None = None,
+    elements: Sequence[str | int] | None = None,
     device: str | None = None,
+    fresh: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Verify a potential: run every verification check on a calculator, a factory of one, or a model name.
@@ -104,9 +109,11 @@ def check(
         timeout: seconds that are added to every deadline.
         limit: at most this number of cases of each check.
         all_species: check every species that the model supports, not a sample.
-        elements: atomic numbers that the model claims, where it claims none itself.
+        elements: elements that the model claims, where it claims none itself, such as ("Cu", "Au").
         device: where the model runs, "cpu" or "cuda".
-        progress: called while jobs run with the force calls done, the force calls in all, and what they are for.
+        fresh: put earlier results in `output` aside and compute everything again.
+        progress: called while jobs run with the force calls done, the force calls in all, and what they are for; by
+            default, progress is shown in a notebook and nowhere else.
     """
     settings = Settings(
         workers=workers,
@@ -115,6 +122,7 @@ def check(
         all_species=all_species,
         elements=_numbers(elements),
         device=device,
+        fresh=fresh,
         progress=progress,
     )
     return run_suite(model, "smoke", ("verification",), output, settings)
@@ -130,11 +138,12 @@ def run(
     timeout: float = TIMEOUT,
     limit: int | None = None,
     all_species: bool = False,
-    elements: Sequence[int] | None = None,
+    elements: Sequence[str | int] | None = None,
     device: str | None = None,
     data: str | Path | Sequence[str | Path] = (),
     seeds: int | None = None,
     until_error: float | None = None,
+    fresh: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Run a suite (or some benchmarks of it) on a potential and return the results.
@@ -148,12 +157,14 @@ def run(
         timeout: seconds that are added to every deadline.
         limit: at most this number of cases of each benchmark.
         all_species: check every species that the model supports, not a sample.
-        elements: atomic numbers that the model claims, where it claims none itself.
+        elements: elements that the model claims, where it claims none itself, such as ("Cu", "Au").
         device: where the model runs, "cpu" or "cuda".
         data: folders of reference data, or names from `assay list data`, that replace the embedded data sets.
         seeds: run every simulation this number of times, with different velocities.
         until_error: end a simulation when the standard error of its bond length or ring planarity is below this (Å).
-        progress: called while jobs run with the force calls done, the force calls in all, and what they are for.
+        fresh: put earlier results in `output` aside and compute everything again.
+        progress: called while jobs run with the force calls done, the force calls in all, and what they are for; by
+            default, progress is shown in a notebook and nowhere else.
     """
     settings = Settings(
         workers=workers,
@@ -165,6 +176,7 @@ def run(
         data=tuple(map(str, [data] if isinstance(data, str | Path) else data)),
         seeds=seeds,
         until_error=until_error,
+        fresh=fresh,
         progress=progress,
     )
     return run_suite(model, suite, benchmarks, output, settings)
@@ -179,13 +191,21 @@ def run_suite(
 ) -> Report:
     """Run a suite as `run` does, with all settings in one object."""
     chosen, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
-    with _session(load_model(model, settings.device), output, settings) as runner:
+    opened = load_model(model, settings.device)
+    if settings.fresh and output is not None:
+        Store.create(Path(output), opened.folder).put_aside()
+    with _session(opened, output, settings) as runner:
+        stored = runner.known
         plan = _prepare(runner, chosen, settings, data)
+        reuse = reused_results(stored, plan.jobs, runner.store.folder)
+        if runner.model.may_read_files:
+            asked = [*plan.jobs.values(), *(element_job(z, plan.survey.card) for z in plan.survey.species)]
+            require_same_answers(runner, stored, asked, (plan.survey.noise_energy, plan.survey.noise_force))
         write_plan(plan, runner, partial=settings.limit is not None)
         runner.complete(plan.jobs.values(), "benchmarks")
         result = read_results(runner.store, chosen)
         result = replace(result, warnings=(*data.remarks, *result.warnings))
-        return Report(result, chosen, runner.store.folder if output is not None else None, runner.gave_up)
+        return Report(result, chosen, runner.store.folder if output is not None else None, runner.gave_up, reuse)
 
 
 def dry_run(
@@ -200,7 +220,7 @@ def dry_run(
     No benchmark is run, and the cases in the results folder stay as they are.
     """
     chosen, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
-    with _session(load_model(model, settings.device), output, settings) as runner:
+    with _session(load_model(model, settings.device), None if settings.fresh else output, settings) as runner:
         return _prepare(runner, chosen, settings, data)
 
 
@@ -210,8 +230,8 @@ def surveyed(model: object, output: str | Path | None = None, settings: Settings
         return make_survey(runner, settings.all_species, settings.elements)
 
 
-def _numbers(elements: Sequence[int] | None) -> tuple[int, ...] | None:
-    return None if elements is None else tuple(elements)
+def _numbers(elements: Sequence[str | int] | None) -> tuple[int, ...] | None:
+    return None if elements is None else atomic_numbers(elements, "the elements given")
 
 
 def _chosen_suite(name: str, benchmarks: Sequence[str], settings: Settings) -> Suite:
@@ -236,5 +256,8 @@ def _session(model: Model, output: str | Path | None, settings: Settings) -> Ite
     workers = settings.workers if settings.workers is not None else (os.cpu_count() or 1)
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
         store = Store.create(Path(scratch if output is None else output), model.folder)
-        with open_executor(model, store, workers) as executor:
-            yield Runner(model, store, executor, CostModel.of_model(model, settings.timeout), settings.progress)
+        with (
+            open_executor(model, store, workers) as executor,
+            shown_progress(settings.progress, model.name) as progress,
+        ):
+            yield Runner(model, store, executor, CostModel.of_model(model, settings.timeout), progress)

@@ -11,6 +11,7 @@ from assay.errors import AssayError, Cause
 from assay.jobs import Data, Job
 from assay.observation import Metric, MetricValue, Observation, Plot, Verdict, grouped_metrics, mean_metric
 from assay.outcome import ERROR, FAILED, UNSUPPORTED, Outcome
+from assay.reasons import counted
 
 if TYPE_CHECKING:
     from assay.data.source import DataSource
@@ -101,7 +102,7 @@ class Benchmark:
 
     def without_cases(self, scope: Scope) -> Case:
         """The one case of a model for which `cases` gave none."""
-        refused = next(iter(scope.survey.refused.values()), "")
+        refused = counted(scope.survey.refused.values())
         return Case("nothing", {}, failure=refused or "the model gave no answer for any element")
 
     def measure(self, observations: Sequence[Observation]) -> list[MetricValue]:
@@ -150,7 +151,7 @@ def observe_case(benchmark: Benchmark, case: Case, outcomes: Mapping[str, Outcom
 
 def _ended_early(benchmark: Benchmark, case: Case, outcomes: Mapping[str, Outcome]) -> Observation | None:
     if case.unsupported:
-        return Observation(case.id, UNSUPPORTED, reason=case.unsupported)
+        return Observation(case.id, UNSUPPORTED, reason=case.unsupported, cause=case.cause)
     if case.lost:
         return Observation(case.id, ERROR, reason=case.lost, cause=case.cause or Cause.WORKER_LOST)
     if case.failure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -58,14 +59,19 @@ def cluster(species: Sequence[int], factor: float = 1.0, size: int = CLUSTER_SIZ
 
     `factor` scales all distances; the species alternate.
     """
-    count = max(size, len(species))
-    numbers = [species[i % len(species)] for i in range(count)]
+    numbers = tuple(int(species[i % len(species)]) for i in range(max(size, len(species))))
+    return Structure.build(numbers, factor * _compact_sites(numbers, variant))
+
+
+@cache
+def _compact_sites(numbers: tuple[int, ...], variant: int) -> Floats:
+    """Sites (Å) of the atoms of a cluster about their centre; many checks use the same clusters."""
     rng = generator(1, variant, *numbers)
     placed: list[Floats] = [np.zeros(3)]
-    for i in range(1, count):
+    for i in range(1, len(numbers)):
         placed.append(_next_site(numbers[: i + 1], np.array(placed), rng))
     positions = np.array(placed)
-    return Structure.build(numbers, factor * (positions - positions.mean(axis=0)))
+    return np.asarray(positions - positions.mean(axis=0))
 
 
 def _next_site(numbers: Sequence[int], placed: Floats, rng: np.random.Generator) -> Floats:

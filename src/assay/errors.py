@@ -42,6 +42,15 @@ class Cause(StrEnum):
     NOT_RUN = "not_run"
     """Nobody has computed it yet."""
 
+    ELEMENTS = "elements"
+    """The structure has elements that the model does not support."""
+
+    CHARGE = "charge"
+    """The structure is an ion, and the model does not support charges."""
+
+    NO_DATA = "no_data"
+    """There is no reference data of the kind that the benchmark needs."""
+
 
 INVALID = (Cause.NOT_FINITE, Cause.MALFORMED)
 """Answers that no program can use. They are worse than a refusal, because a simulation would go on with them."""

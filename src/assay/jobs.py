@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,10 +97,17 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class Watch:
-    """A quantity (Å) to watch in a run: the "distance" of two atoms, or the deviation of atoms from a "plane"."""
+    """A quantity (Å) to watch in a run: the "distance" of two atoms, or the deviation of atoms from a "plane".
+
+    The other fields are what the standard error of its averages depends on: the length from which deviations are
+    measured, the expected fluctuation (both in Å), and whether the start of the run is left out.
+    """
 
     kind: str
     atoms: tuple[int, ...]
+    reference: float = 0.0
+    expected: float = 1.0
+    drop_start: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +116,7 @@ class Dynamics:
 
     `ensemble` is "nve", "nvt" (Langevin with `friction` in 1/ps) or "npt" (the same, with a Monte Carlo change of the
     volume every `volume_interval` steps at `pressure` in bar). With `until_error` (Å) the run ends as soon as the
-    standard errors of all quantities in `watch` are below it.
+    standard errors of the averages of all quantities in `watch` are below it, as they will be reported.
     """
 
     structure: Structure
@@ -189,31 +197,36 @@ def structures_of(job: Job) -> tuple[Structure, ...]:
 
 def job_key(job: Job, fingerprint: str, settings: Data | None = None) -> str:
     """The key of a job for one model; equal keys mean the same work."""
-    digest = hashlib.sha256(fingerprint.encode())
-    _feed(digest, dict(settings or {}))
-    _feed(digest, job)
-    return digest.hexdigest()[:24]
+    parts = [fingerprint.encode()]
+    _add(parts, dict(settings or {}))
+    _add(parts, job)
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:24]
 
 
-def _feed(digest: hashlib._Hash, value: object) -> None:
-    """Add a value to a hash, so that different values give different hashes."""
+def _add(parts: list[bytes], value: object) -> None:
+    """Add the bytes of a value, so that different values give different bytes."""
     if isinstance(value, np.ndarray):
-        digest.update(f"array{value.shape}{value.dtype.str}".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif is_dataclass(value):
-        digest.update(type(value).__name__.encode())
-        for item in fields(value):
-            if item.name == "force_calls":  # an estimate of the cost, not part of the work
-                continue
-            _feed(digest, getattr(value, item.name))
-    elif isinstance(value, Mapping):
-        digest.update(f"map{len(value)}".encode())
-        for name in sorted(value):
-            digest.update(repr(name).encode())
-            _feed(digest, value[name])
+        parts.append(f"array{value.shape}{value.dtype.str}".encode())
+        parts.append(value.tobytes())  # in the order of rows, however the array is stored
     elif isinstance(value, tuple | list):
-        digest.update(f"list{len(value)}".encode())
+        parts.append(f"list{len(value)}".encode())
         for item in value:
-            _feed(digest, item)
+            _add(parts, item)
+    elif isinstance(value, Mapping):
+        parts.append(f"map{len(value)}".encode())
+        for name in sorted(value):
+            parts.append(repr(name).encode())
+            _add(parts, value[name])
+    elif is_dataclass(value):
+        kind: type = type(value)
+        parts.append(kind.__name__.encode())
+        for name in _hashed_fields(kind):
+            _add(parts, getattr(value, name))
     else:
-        digest.update(f"{type(value).__name__}:{value!r};".encode())
+        parts.append(f"{type(value).__name__}:{value!r};".encode())
+
+
+@cache
+def _hashed_fields(kind: type) -> tuple[str, ...]:
+    """Fields of a class that are part of a key: all but `force_calls`, which is an estimate of the cost."""
+    return tuple(item.name for item in fields(kind) if item.name != "force_calls")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from assay.elements import atomic_numbers, symbols_of
 from assay.errors import AssayError
 from assay.naming import did_you_mean, digest, slug
 from assay.structure import Floats, Structure
@@ -32,8 +32,9 @@ class BatchEvaluator(Protocol):
 class ModelCard:
     """The claims of a model. A claim of None is unknown, and Assay measures it.
 
-    `elements` are atomic numbers, `pbc` the supported patterns of periodic directions ("FFF" is a cluster), `files` the
-    files that define the results, such as a checkpoint: if one changes, it is another model.
+    `elements` may be given as symbols; they are kept as atomic numbers, and `symbols` gives them back. `pbc` are the
+    supported patterns of periodic directions ("FFF" is a cluster), `files` the files that define the results, such as a
+    checkpoint: if one changes, it is another model.
     """
 
     name: str
@@ -48,6 +49,15 @@ class ModelCard:
     packages: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.elements is not None and not all(type(z) is int for z in self.elements):
+            object.__setattr__(self, "elements", atomic_numbers(self.elements, f"the claims of '{self.name}'"))
+
+    @property
+    def symbols(self) -> tuple[str, ...] | None:
+        """The symbols of the claimed elements; None if the model claims none."""
+        return None if self.elements is None else tuple(symbols_of(self.elements))
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,8 @@ class Model:
     build_batch: Callable[[], BatchEvaluator] | None = None
     unit_sets: tuple[str, ...] = ()
     build_in_units: Callable[[str], Calculator] | None = None
+    may_read_files: bool = False
+    """True for code of the user's, which may read files that the fingerprint does not cover."""
 
     @property
     def name(self) -> str:
@@ -83,7 +95,7 @@ class Model:
 
     def describe(self) -> dict[str, object]:
         """Card and fingerprint as plain data, for `model.json`."""
-        return {**asdict(self.card), "fingerprint": self.fingerprint}
+        return {**asdict(self.card), "elements": self.card.symbols, "fingerprint": self.fingerprint}
 
 
 def claims_card(name: str, claims: Any) -> ModelCard:
@@ -102,7 +114,7 @@ def claims_card(name: str, claims: Any) -> ModelCard:
         hint = did_you_mean(field, ModelCard.__dataclass_fields__)
         raise AssayError(f"the claims of '{name}' have the unknown field '{field}'{hint}; use the fields of ModelCard")
     if fields.get("elements") is not None:
-        fields["elements"] = _atomic_numbers(name, fields["elements"])
+        fields["elements"] = atomic_numbers(fields["elements"], f"the claims of '{name}'")
     for key in ("pbc", "packages", "files", "notes"):
         if fields.get(key) is not None:
             fields[key] = tuple(fields[key])
@@ -112,21 +124,6 @@ def claims_card(name: str, claims: Any) -> ModelCard:
             f"the claims of '{name}' have the periodic directions '{wrong[0]}'; write a pattern such as 'TTF'"
         )
     return replace(ModelCard(name), **fields)
-
-
-def _atomic_numbers(name: str, elements: Collection[Any]) -> tuple[int, ...]:
-    """Atomic numbers of elements (symbols or numbers), in increasing order, each once."""
-    from ase.data import atomic_numbers
-
-    numbers = set()
-    for element in elements:
-        number = atomic_numbers.get(element, 0) if isinstance(element, str) else element
-        if not isinstance(number, Integral) or not 1 <= int(number) <= 118:
-            raise AssayError(
-                f"the claims of '{name}' name the unknown element '{element}'; use symbols or numbers from 1 to 118"
-            )
-        numbers.add(int(number))
-    return tuple(sorted(numbers))
 
 
 def file_digest(path: Path, model: str) -> str:

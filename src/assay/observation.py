@@ -31,6 +31,9 @@ class Observation:
     cause: str = Cause.NONE
     """Why the case is not `ok`, for programs; `reason` is for people."""
 
+    unresolved: tuple[str, ...] = ()
+    """Names of values that are known too poorly to be good or bad, as after a short run; they have no score."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -58,23 +61,49 @@ class Metric:
     is_score: bool = False
     """The value is itself a score between 0 and 1; there is no threshold."""
 
+    rms_of: str = ""
+    """The name of another value, whose root mean square over the cases is reported."""
+
+    failed_value: float | None = None
+    """What a failed case without a value counts in the mean; None leaves it out."""
+
+    @property
+    def source(self) -> str:
+        """The name of the value of a case that the metric reads."""
+        return self.rms_of or self.name
+
     def score(self, observation: Observation) -> float | None:
         """The score of one case in this metric; None where the metric is only reported, or the case has no value."""
         if self.threshold is None and not self.is_score:
             return None
         if observation.status == FAILED:
             return 0.0
-        if observation.status != OK or self.name not in observation.values:
+        if observation.status != OK or self.name not in observation.values or self.name in observation.unresolved:
             return None
         value = observation.values[self.name]
         if self.threshold is None:
             return min(max(value, 0.0), 1.0) if isfinite(value) else 0.0
         return soft_threshold(abs(value - self.ideal), observation.tolerances.get(self.name, self.threshold))
 
+    def tolerance_range(self, observations: Sequence[Observation]) -> tuple[float, float] | None:
+        """The smallest and the largest tolerance of the cases with a score; None where all have the threshold."""
+        if self.threshold is None:
+            return None
+        scored = [o for o in observations if o.status == OK and self.score(o) is not None]
+        used = [o.tolerances.get(self.name, self.threshold) for o in scored]
+        return (min(used), max(used)) if any(limit != self.threshold for limit in used) else None
+
     def known(self, observation: Observation) -> bool:
         """True when the value of a case counts in the mean."""
-        counted = observation.status == OK or (self.counts_failed and observation.status == FAILED)
-        return counted and self.name in observation.values
+        if observation.status == FAILED:
+            kept = self.counts_failed and self.source in observation.values
+            return kept or self.failed_value is not None
+        return observation.status == OK and self.source in observation.values
+
+    def value_of(self, observation: Observation) -> float:
+        """The value of a case that is `known`."""
+        default = self.failed_value if observation.status == FAILED else None
+        return observation.values[self.source] if default is None else observation.values.get(self.source, default)
 
     def own(self, observations: Sequence[Observation]) -> Sequence[Observation]:
         """The observations of its cases; all of them if there are none, as for a model that never answered."""
@@ -96,6 +125,8 @@ class MetricValue:
     """Cases that have a value, and all cases."""
 
     ideal: float = 0.0
+    tolerance_range: tuple[float, float] | None = None
+    """The smallest and the largest tolerance of a case, where they are not all the threshold."""
 
 
 PLOT_KINDS = ("curve", "parity", "histogram", "matrix", "series", "scatter")
@@ -157,20 +188,35 @@ def metric_value(
     scores = [score for o in observations if (score := metric.score(o)) is not None]
     score = mean_score(scores)[0] if all(o.status != ERROR for o in observations) else None
     coverage = (sum(map(metric.known, observations)), len(observations))
-    return MetricValue(metric.name, value, stderr, metric.unit, metric.threshold, score, coverage, metric.ideal)
+    limits = metric.tolerance_range(observations)
+    return MetricValue(metric.name, value, stderr, metric.unit, metric.threshold, score, coverage, metric.ideal, limits)
 
 
 def mean_metric(metric: Metric, observations: Sequence[Observation]) -> MetricValue:
-    """The mean of a metric over the cases that have it, with its standard error.
+    """The mean of a metric over the cases that have it, or the root of the mean square, with its standard error.
 
     The error is the scatter of the cases, or what the standard errors of their own values give, whichever is larger.
     """
     known = [o for o in observations if metric.known(o)]
-    mean, scatter = mean_score([o.values[metric.name] for o in known])
+    if not any(metric.source in o.values for o in known):
+        known = []  # failed cases count only beside others
+    values = [metric.value_of(o) for o in known]
+    if metric.rms_of:
+        return metric_value(metric, observations, *_root_mean_square(values))
+    mean, scatter = mean_score(values)
     errors = [error for o in known if (error := o.stderr.get(metric.name)) is not None]
     inner = sqrt(sum(error * error for error in errors)) / len(known) if errors else None
     stderr = max((error for error in (scatter, inner) if error is not None), default=None)
     return metric_value(metric, observations, mean, stderr)
+
+
+def _root_mean_square(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """The root of the mean square and its standard error, from that of the mean square."""
+    mean, error = mean_score([value * value for value in values])
+    if mean is None:
+        return None, None
+    root = sqrt(mean)
+    return root, (error / (2.0 * root) if error is not None and root > 0.0 else error)
 
 
 def grouped_metrics(metric: Metric, observations: Sequence[Observation]) -> list[MetricValue]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from assay.benchmark import NULL, Benchmark, Case, observe_case
+from assay.benchmarks.bases.check import Check
 from assay.benchmarks.registry import registered_benchmarks
+from assay.categories import Category, certified, count_cases, make_category
 from assay.errors import Cause
+from assay.gaps import Gap, Why, gap_of
 from assay.observation import MetricValue, Observation, Verdict
 from assay.outcome import ERROR, FAILED, OK, Outcome
+from assay.remarks import batch_remarks
 from assay.score import combine, mean_score
 from assay.store import Store
 from assay.suites import Suite
@@ -36,6 +40,12 @@ class BenchmarkResult:
     data: Sequence[Mapping[str, str]] = ()
     """The data sets behind the cases: name, level, lane and sha256 of each."""
 
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """The settings with which the cases were made and computed."""
+
+    scored: bool = True
+    """False for benchmarks that only report numbers, such as times."""
+
     @property
     def skill(self) -> float | None:
         """The part of the way from the null model to perfection: 0 where nothing is known, 1 where all is right."""
@@ -48,6 +58,16 @@ class BenchmarkResult:
         """The part of the name before the dot."""
         return self.name.partition(".")[0]
 
+    @property
+    def is_check(self) -> bool:
+        """True for what ends in a verdict; its score is part of no mean."""
+        return self.verdict is not None or self.category == "verification"
+
+    @property
+    def counts(self) -> bool:
+        """True when the score is part of the mean of its category."""
+        return self.scored and not self.is_check
+
 
 @dataclass(frozen=True)
 class ModelResult:
@@ -57,16 +77,37 @@ class ModelResult:
     benchmarks: Sequence[BenchmarkResult]
     description: dict[str, Any] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+    not_run: Sequence[Gap] = ()
+    """Benchmarks of the suite that have no results here."""
 
     @property
     def score(self) -> tuple[float | None, float | None]:
-        """Mean over the benchmarks that have a score, with its standard error."""
-        return combine([(b.score, b.stderr) for b in self.benchmarks])
+        """Mean over the categories that have a score, with its standard error; checks are part of no mean."""
+        return combine([(category.score, category.stderr) for category in self.categories])
 
     @property
     def coverage(self) -> tuple[int, int]:
-        """Cases that count, and cases there are."""
-        return sum(b.coverage[0] for b in self.benchmarks), sum(b.coverage[1] for b in self.benchmarks)
+        """Cases that count, and cases there are, of the benchmarks that can have a score."""
+        return count_cases([b for b in self.benchmarks if b.counts])
+
+    @property
+    def benchmark_coverage(self) -> tuple[int, int]:
+        """Benchmarks that have a score, and benchmarks of the suite that can have one."""
+        counting = [b for b in self.benchmarks if b.counts]
+        missing = sum(not gap.is_check for gap in self.not_run)
+        return sum(b.score is not None for b in counting), len(counting) + missing
+
+    @property
+    def categories(self) -> list[Category]:
+        """The categories of the suite, in its order."""
+        names = [b.category for b in self.benchmarks] + [gap.category for gap in self.not_run]
+        return [make_category(name, self.benchmarks, self.not_run) for name in dict.fromkeys(names)]
+
+    @property
+    def missing(self) -> list[Gap]:
+        """Benchmarks of the suite that were not run, not finished, or have no score, and why."""
+        found = [gap for b in self.benchmarks if (gap := gap_of(b)) is not None]
+        return [*self.not_run, *found]
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -76,8 +117,7 @@ class ModelResult:
     @property
     def passed(self) -> bool:
         """True when every mandatory check that applies has passed and at least one did."""
-        mandatory = [v for v in self.verdicts if v.mandatory]
-        return any(v.passed for v in mandatory) and all(v.passed for v in mandatory if v.status != "unsupported")
+        return certified(self.verdicts)
 
     @property
     def has_failure(self) -> bool:
@@ -93,20 +133,34 @@ class ModelResult:
 def read_results(store: Store, suite: Suite) -> ModelResult:
     """Results of one model for the benchmarks of a suite that have cases in the store."""
     outcomes, description, stored = store.outcomes(), store.read_model(), store.benchmarks()
-    benchmarks = suite.build()
-    warnings = [*store.warnings, *_unknown(stored)]
-    results = []
-    for benchmark in benchmarks:
+    warnings = [*store.warnings, *_unknown(stored), *batch_remarks(outcomes.values())]
+    results, not_run = [], []
+    for benchmark in suite.build():
         if benchmark.name not in stored:
+            not_run.append(_gap(benchmark, Why.NOT_RUN))
             continue
         stamp, rows = store.read_cases(benchmark.name)
         if stamp != (benchmark.version, description.get("fingerprint", stamp.fingerprint)):
             warnings.append(
                 f"the results of {benchmark.name} belong to another version of it or of the model; run it again"
             )
+            not_run.append(_gap(benchmark, Why.OUTDATED))
             continue
         results.append(_result(_as_run(benchmark, store.read_settings(benchmark.name)), rows, outcomes))
-    return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(warnings))
+    missing = tuple(gap for gap in not_run if gap is not None)
+    return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(warnings), missing)
+
+
+def _gap(benchmark: Benchmark, why: Why) -> Gap | None:
+    """What is missing without a benchmark: a score or a verdict; None for one that only reports numbers."""
+    is_check = isinstance(benchmark, Check)
+    return Gap(benchmark.name, why, is_check=is_check) if is_check or _has_score(benchmark) else None
+
+
+def _has_score(benchmark: Benchmark) -> bool:
+    """True for benchmarks that can have a score; false for those that only report, such as times."""
+    by_metric = any(metric.threshold is not None or metric.is_score for metric in benchmark.metrics)
+    return by_metric or type(benchmark).case_score is not Benchmark.case_score
 
 
 def _unknown(stored: Sequence[str]) -> list[str]:
@@ -145,6 +199,8 @@ def _result(
         sum(1 for o in observations if o.cause == Cause.NOT_RUN),
         _null_score([case for case, _ in rows], scores),
         _data_sets([case for case, _ in rows]),
+        {item.name: getattr(benchmark, item.name) for item in fields(benchmark)},
+        _has_score(benchmark),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
 
+from assay.elements import atomic_numbers
 from assay.errors import AssayError
 
 TIMEOUT = 30.0
@@ -17,7 +18,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def silent(done: int, total: int, what: str) -> None:
-    """Report no progress."""
+    """Report no progress: the default, for which a notebook shows a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Settings:
     """Check every species that the model supports, not a sample."""
 
     elements: tuple[int, ...] | None = None
-    """Atomic numbers that the model claims, where it claims none itself."""
+    """Elements that the model claims, where it claims none itself: symbols or numbers; kept as atomic numbers."""
 
     device: str | None = None
     """Where the model runs, "cpu" or "cuda"; None for the default of the model."""
@@ -51,9 +52,15 @@ class Settings:
     until_error: float | None = None
     """End a simulation when the standard error of its bond length or ring planarity is below this (Å)."""
 
+    fresh: bool = False
+    """Put earlier results of the model aside and compute everything again."""
+
     progress: Progress = silent
+    """Called while jobs run. With the default, a notebook shows a line of its own, and nothing is shown elsewhere."""
 
     def __post_init__(self) -> None:
+        if self.elements is not None:
+            object.__setattr__(self, "elements", atomic_numbers(self.elements, "the settings"))
         seeds, error = self.seeds, self.until_error
         _require(seeds is None or _is_count(seeds), "seeds", seeds, "a whole number of at least 1")
         _require(error is None or _is_length(error), "until_error", error, "a number of Å above 0")

@@ -14,6 +14,7 @@ from assay.configurations import TOUCHING, boxed, cluster, crystal, radius, symb
 from assay.errors import Cause
 from assay.jobs import Probe
 from assay.model import PERIODIC_PATTERNS, ModelCard
+from assay.reasons import Reason, grouped
 from assay.structure import Structure
 
 EVERY_SPECIES = 12
@@ -94,6 +95,11 @@ class Survey:
         return tuple(sorted({*self.answered, *self.invalid}))
 
     @property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols of `species`."""
+        return tuple(symbol(z) for z in self.species)
+
+    @property
     def periodic_patterns(self) -> tuple[str, ...]:
         """Patterns with at least one periodic direction that the model claims or, without a claim, supports."""
         return tuple(p for p in PERIODIC_PATTERNS if p in self.pbc)
@@ -111,10 +117,9 @@ class Survey:
             if below:
                 notes.append(f"refuses elements that it claims: {_symbols(below)}")
         if self.invalid:
-            reason = next(iter(self.invalid.values()))
-            notes.append(f"gives invalid results instead of an error: {_symbols(sorted(self.invalid))} ({reason})")
+            notes.append(f"gives invalid results instead of an error: {_with_reasons(self.invalid)}")
         if self.lost:
-            notes.append(f"the worker was lost for elements: {_symbols(sorted(self.lost))}")
+            notes.append(f"the worker was lost for elements: {_with_reasons(self.lost)}")
         return notes
 
     def clusters(self, variant: int = 0) -> list[tuple[str, Structure]]:
@@ -175,6 +180,12 @@ class Survey:
 
 def _symbols(numbers: Sequence[int]) -> str:
     return " ".join(symbol(z) for z in numbers)
+
+
+def _with_reasons(elements: Mapping[int, str]) -> str:
+    """Elements, those with the same kind of reason together: `Cu Ag (the energy is NaN); Au (…)`."""
+    groups = grouped(Reason(symbol(z), elements[z]) for z in sorted(elements))
+    return "; ".join(f"{' '.join(member.case for member in group.members)} ({group.reason})" for group in groups)
 
 
 def sample_species(available: Sequence[int], all_species: bool) -> list[int]:

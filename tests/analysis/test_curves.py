@@ -6,7 +6,11 @@ from math import pi, sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import constants
+from scipy.signal import find_peaks
 from scipy.stats import spearmanr
 
 from assay.analysis.correlation import spearman
@@ -60,6 +64,14 @@ def test_a_well_counts_as_a_minimum_only_if_it_is_deep_enough() -> None:
     energy, _ = lennard_jones(0.09)
     assert (minima(energy), minima(energy, prominence=0.05)) == (0, 1)
     assert minima(lennard_jones(0.2)[0]) == 1
+
+
+@given(
+    arrays(np.float64, st.integers(3, 60), elements=st.floats(-3, 3, allow_subnormal=False, width=16)),
+    st.sampled_from([0.01, 0.1, 1.0]),
+)
+def test_minima_are_the_peaks_of_the_negative_curve_as_scipy_finds_them(energy: Floats, prominence: float) -> None:
+    assert minima(energy, prominence) == len(find_peaks(-energy, prominence=prominence, width=1)[0])
 
 
 def test_oscillations_are_counted() -> None:

@@ -10,16 +10,16 @@ import pytest
 from assay.analysis.events import (
     BROKEN,
     COLLAPSE,
-    FRAGMENTS,
     FROZEN,
-    HYDROGEN_LOSS,
     NOT_FINITE,
     STABLE,
     STOPPED,
+    TOO_COLD,
     RunJudgement,
     judge_run,
 )
 from assay.analysis.heat import EXPLOSION, OVERHEATING
+from assay.analysis.hydrogens import FRAGMENTS, HYDROGEN_LOSS
 from assay.analysis.motion import NO_PROBLEM, Problem
 from assay.analysis.topology import Topology
 from assay.errors import Cause
@@ -168,7 +168,7 @@ def test_broken_bonds_in_the_frame_of_an_explosion_are_part_of_it() -> None:
 def test_heat_shortly_before_an_explosion_is_part_of_it() -> None:
     positions, kelvin = run()
     kelvin[136:140], kelvin[140:] = [1500.0, 3000.0, 6000.0, 9000.0], 2e4
-    assert judgement(positions, kelvin) == RunJudgement(EXPLOSION, 140, "the temperature is 20000 K", 0.35)
+    assert judgement(positions, kelvin) == RunJudgement(EXPLOSION, 140, "the temperature is 20000 K", 0.35, 0.35)
     kelvin[100:140] = 9000.0
     assert judgement(positions, kelvin)[:2] == (OVERHEATING, 100)
 
@@ -181,7 +181,7 @@ def test_a_frozen_run_scores_zero(cold: bool) -> None:
     else:
         positions = np.tile(ETHANOL, (FRAMES, 1, 1))
     result = judgement(positions, kelvin)
-    assert (result.kind, result.score) == (FROZEN, 0.0)
+    assert (result.kind, result.score) == (TOO_COLD if cold else FROZEN, 0.0)
 
 
 def test_a_run_that_stopped_is_judged_by_its_frames() -> None:

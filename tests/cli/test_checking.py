@@ -62,7 +62,8 @@ def test_junit_file_has_one_case_for_each_check(copper: tuple[Path, Done]) -> No
     checks = document(done.stdout)["checks"]
     assert names == [check["name"] for check in checks]
     assert int(suite.get("skipped", "-1")) == sum(check["status"] == "unsupported" for check in checks)
-    assert int(suite.get("failures", "-1")) == sum(check["status"] == "failed" for check in checks)
+    failed = [check for check in checks if check["status"] == "failed" and check["mandatory"]]
+    assert int(suite.get("failures", "-1")) == len(failed)
 
 
 def test_written_configurations_are_read_back_by_ase(copper: tuple[Path, Done]) -> None:
@@ -85,14 +86,15 @@ def test_text_report_has_every_check_and_configuration(copper: tuple[Path, Done]
     assert done.returncode == 0
     for name in CHECKS:
         assert f"Check {name}, version" in done.stdout
-    for phrase in ("Grade          : A", "Cu-TTF", "Tolerance      : ", "evaluated, 0 refused", "passes all mandatory"):
+    phrases = ("Grade          : A", "Cu-TTF", "Tolerance      : ", "evaluated, 0 refused", "passes all 8 mandatory")
+    for phrase in phrases:
         assert phrase in done.stdout
 
 
 def test_table_says_pass_and_names_the_mandatory_checks(copper: tuple[Path, Done]) -> None:
     where, _ = copper
     done = command("check", "emt", "--elements", "Cu", "-j", "0", where=where)
-    assert "emt passes all mandatory checks." in done.stdout
+    assert "emt passes all 8 mandatory checks" in done.stdout
     for name, kind in CHECKS.items():
         assert name.partition(".")[2] + ("*" if getattr(kind, "mandatory", False) else " ") in done.stdout
 
@@ -113,6 +115,31 @@ EXITS = [
     ("assay.sabotage:external_field", "net_force_zero", 0),  # failed, but not mandatory
     ("assay.sabotage:kills_process", "forces_match_energy", 3),
 ]
+
+
+def test_a_failed_graded_check_fails_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    shared = ("check", "assay.sabotage:external_field", "-b", "net_force_zero", "-j", "0", "-o", tmp_path / "results")
+    for fail_on, code in (("mandatory", 0), ("graded", 1)):
+        file = tmp_path / f"{fail_on}.xml"
+        done = command(*shared, "--fail-on", fail_on, "--junit", file, where=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert ElementTree.parse(file).getroot().get("failures") == str(code)
+        _, found, end = done.stdout.partition("1 graded check failed: net_force_zero")
+        assert found
+        assert "FAIL net_force_zero: fails for" in end
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_reasons_are_whole_in_a_terminal_of_any_width(
+    tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    shared = ("check", "assay.sabotage:zero_force", "-b", "forces_match_energy", "-j", "0")
+    comment = document(command(*shared, "--json", where=tmp_path).stdout)["checks"][0]["comment"]
+    done = command(*shared, where=tmp_path)
+    assert max(map(len, done.stdout.splitlines())) <= width
+    assert "…" not in done.stdout
+    assert " ".join(done.stdout.split()).endswith(f"FAIL forces_match_energy: {comment}")
 
 
 @pytest.mark.parametrize(("model", "check", "code"), EXITS, ids=[f"{model} {check}" for model, check, _ in EXITS])

@@ -9,8 +9,11 @@ import pytest
 from assay.benchmarks.registry import registered_benchmarks
 from assay.cli.listing import listing
 from assay.errors import AssayError
+from assay.models.install import install_hint
 from commands import command, document
 from verdicts import strictly
+
+XTB = "pip install 'mlip-assay[xtb]'"
 
 
 def test_lists_name_every_benchmark_model_and_suite(tmp_path: Path) -> None:
@@ -53,4 +56,17 @@ def test_a_list_that_does_not_exist_is_one_sentence() -> None:
 def test_a_model_that_is_not_installed_is_listed_with_its_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     models = {row["name"]: row for row in listing("models")}
-    assert "[not installed: pip install 'mlip-assay[xtb]']" in str(models["gfn2-xtb"]["line"])
+    assert f"[not installed: {install_hint(XTB)}]" in str(models["gfn2-xtb"]["line"])
+    assert models["gfn2-xtb"]["install"] == install_hint(XTB)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_every_data_set_takes_one_line(tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = command("list", "data", where=tmp_path).stdout.splitlines()
+    rows = listing("data")
+    assert [line.split()[0] for line in lines] == [row["name"] for row in rows]
+    for line, row in zip(lines, rows, strict=True):
+        assert len(line) <= width
+        assert str(row["kind"]) in line
+        assert str(row["size"]).partition(" records")[0].removeprefix("about ") in line

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
-
-import pytest
 
 from assay.benchmarks.registry import registered_benchmarks
 from commands import Done, command, document
 
 BENCHMARK_KEYS = {"name", "version", "score", "stderr", "coverage", "metrics", "cases"}
-METRIC_KEYS = {"name", "value", "stderr", "unit", "threshold", "score", "coverage", "ideal"}
-CASE_KEYS = {"id", "status", "values", "stderr", "tolerances", "score", "reason", "cause"}
+METRIC_KEYS = {"name", "value", "stderr", "unit", "threshold", "score", "coverage", "ideal", "tolerance_range"}
+CASE_KEYS = {"id", "status", "values", "stderr", "tolerances", "score", "reason", "cause", "unresolved"}
 CHECKS = {name: kind for name, kind in registered_benchmarks().items() if name.startswith("verification.")}
 
 
@@ -24,7 +23,7 @@ def test_score_needs_no_model(tmp_path: Path) -> None:
     )
     done = command("run", "model.py:Mine", "-b", "rotation_invariance", "-j", "0", "--json", where=tmp_path)
     model.unlink()
-    again = command("score", "results", "--json", where=tmp_path)
+    again = command("score", "results", "-b", "rotation_invariance", "--json", where=tmp_path)
     assert again.returncode == 0, again.stderr
     assert document(again.stdout) == document(done.stdout)
 
@@ -36,7 +35,8 @@ def test_score_document_has_the_keys_of_the_contract(copper: tuple[Path, Done]) 
     assert found["suite"] == "smoke"
     (model,) = found["models"]
     assert {"name", "score", "stderr", "coverage", "categories", "benchmarks"} <= set(model)
-    assert set(model["categories"]["verification"]) == {"score", "stderr", "coverage"}
+    keys = {"score", "stderr", "coverage", "benchmark_coverage", "passed"}
+    assert all(set(category) == keys for category in model["categories"].values())
     assert [b["name"] for b in model["benchmarks"]] == list(CHECKS)
     for benchmark in model["benchmarks"]:
         assert set(benchmark) >= BENCHMARK_KEYS
@@ -44,8 +44,12 @@ def test_score_document_has_the_keys_of_the_contract(copper: tuple[Path, Done]) 
         assert benchmark["cases"]
         assert all(set(case) == CASE_KEYS for case in benchmark["cases"])
         assert len(benchmark["cases"]) == benchmark["coverage"][1]
-    scores = [b["score"] for b in model["benchmarks"] if b["score"] is not None]
-    assert model["score"] == pytest.approx(sum(scores) / len(scores))
+    certificate = model["categories"]["verification"]
+    assert (certificate["score"], certificate["passed"], model["passed"]) == (None, True, True)
+    assert model["score"] is None, "sound code alone is no score"
+    assert {gap["why"] for gap in model["missing"]} == {"not run"}
+    assert {gap["benchmark"].partition(".")[0] for gap in model["missing"]} == {"physicality", "molecules", "general"}
+    assert found["comparison"] is None
 
 
 def test_score_prints_a_table_and_csv_with_the_same_numbers(
@@ -58,7 +62,7 @@ def test_score_prints_a_table_and_csv_with_the_same_numbers(
     assert [row["benchmark"] for row in rows] == list(CHECKS)
     for row in rows:
         line = next(text for text in table.stdout.splitlines() if f" {row['benchmark']} " in text)
-        assert (f"{float(row['score']):.2f}" if row["score"] else "—") in line
+        assert ({"1.0": "pass", "0.0": "FAIL"}[row["score"]] if row["score"] else "—") in line
 
 
 def without_detail(found: dict) -> dict:
@@ -89,7 +93,8 @@ def test_a_run_prints_the_same_detail_as_its_scores(tmp_path: Path) -> None:
     found = document(done.stdout)
     (case,) = found["models"][0]["benchmarks"][0]["cases"]
     assert case["detail"]
-    assert document(command("score", "results", "--json", "--detail", where=tmp_path).stdout) == found
+    again = command("score", "results", "-b", "diatomics", "--json", "--detail", where=tmp_path)
+    assert document(again.stdout) == found
 
 
 def test_only_the_chosen_benchmarks_are_scored(copper: tuple[Path, Done]) -> None:
@@ -102,3 +107,28 @@ def test_only_the_chosen_benchmarks_are_scored(copper: tuple[Path, Done]) -> Non
     assert sorted(row["benchmark"] for row in rows) == names
     (whole,) = document(command("score", "results", "--json", "-b", "verification", where=where).stdout)["models"]
     assert [b["name"] for b in whole["benchmarks"]] == list(CHECKS)
+
+
+def test_the_composite_of_the_paper_counts_n_of_fourteen(tmp_path: Path) -> None:
+    chosen = ("-b", "tautomers", "-b", "reactivity_tst", "-b", "noncovalent_interactions", "--limit", "2")
+    done = command("run", "emt", *chosen, "-j", "0", where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = command("score", "results", "--composite", "paper", where=tmp_path).stdout
+    assert re.search(r"│ Tautomers +│ +missing elements │", table)
+    assert re.search(r"│ Water radial distribution +│ +not available │", table)
+    assert re.search(r"│ Dihedral scan +│ +not run │", table)
+    assert re.search(r"│ total +│ +— over 0/14 │", table)
+    assert "emt, not run: all of verification, all of physicality" in " ".join(table.split())
+    (model,) = document(command("score", "results", "--composite", "paper", "--json", where=tmp_path).stdout)["models"]
+    composite = model["composite"]
+    assert (composite["score"], composite["n"], composite["of"], len(composite["missing"])) == (None, 0, 14, 14)
+
+
+def test_the_composite_is_not_printed_as_csv(copper: tuple[Path, Done]) -> None:
+    where, _ = copper
+    refused = command("score", "results", "--composite", "paper", "--csv", where=where)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "leave out --csv" in refused.stderr
+    unknown = command("score", "results", "--composite", "papr", where=where)
+    assert unknown.returncode == 2
+    assert "did you mean 'paper'" in unknown.stderr

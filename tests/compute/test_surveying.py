@@ -273,7 +273,7 @@ def test_the_description_is_plain_data(ask: Ask) -> None:
 
 def test_lost_elements_are_reported() -> None:
     survey = Survey(ModelCard("m", elements=(1, 6)), lost={6: "no answer within 30 s"}, answered=(1,))
-    assert survey.remarks == ["the worker was lost for elements: C"]
+    assert survey.remarks == ["the worker was lost for elements: C (no answer within 30 s)"]
 
 
 def test_two_species_touch_at_the_sum_of_their_scaled_radii() -> None:

@@ -98,7 +98,13 @@ def test_every_key_of_the_json_documents_is_on_its_page() -> None:
     results = [run("emt", benchmarks=["net_force_zero"], workers=0, limit=1).result]
     (model,) = score_document(results, "smoke", detail=True)["models"]
     (benchmark,) = model["benchmarks"]
-    tables = (model, benchmark, *benchmark["metrics"], *benchmark["cases"], *check_document(results[0])["checks"])
+    pair = score_document([*results, *results], "smoke", composite=True)
+    composite, comparison = pair["models"][0]["composite"], pair["comparison"]
+    tables = (
+        model, *model["categories"].values(), benchmark, *benchmark["metrics"], *benchmark["cases"],
+        *check_document(results[0])["checks"], pair, composite, *composite["missing"], comparison,
+        *comparison["models"],
+    )  # fmt: skip
     for key in {key for table in tables for key in table}:
         assert f"`{key}`" in text or f'"{key}"' in text or f"`checks[].{key}`" in text, key
 

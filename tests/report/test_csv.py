@@ -10,7 +10,7 @@ import pytest
 from assay.api import Report
 from assay.report.csv import COLUMNS, print_csv
 from assay.results import ModelResult
-from verdicts import result, verdict
+from verdicts import benchmark, result, verdict
 
 
 def rows_of(*results: ModelResult) -> list[dict[str, str]]:
@@ -29,7 +29,13 @@ def test_csv_has_a_line_for_every_model_and_benchmark(sound_report: Report, brok
     assert (float(sound["score"]), sound["counted"], sound["cases"], sound["passed"]) == (1.0, "4", "4", "True")
     assert (float(broken["score"]), broken["passed"], broken["grade"]) == (0.0, "False", "F")
     unknown = by_name["assay.sabotage:sound", "verification.unit_conversion"]
+    assert {row["missing"] for row in rows} == {""}
     assert (unknown["score"], unknown["stderr"], unknown["passed"], unknown["grade"]) == ("", "", "", "")
+
+
+def test_csv_says_why_a_benchmark_has_no_score() -> None:
+    (row,) = rows_of(ModelResult("m", [benchmark("molecules.x", {"a": None})]))
+    assert (row["score"], row["counted"], row["cases"], row["missing"]) == ("", "0", "1", "not supported")
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+cmd", "-2", "@SUM(A1)"])

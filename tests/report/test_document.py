@@ -7,14 +7,15 @@ import re
 import pytest
 
 from assay.api import Report
+from assay.gaps import Gap, Why
 from assay.report.document import check_document, score_document
 from assay.results import ModelResult
-from verdicts import strictly
+from verdicts import benchmark, strictly
 
 CHECK = {
     "name", "status", "passed", "mandatory", "grade", "error", "unit", "tolerance", "evaluated", "refused", "comment",
 }  # fmt: skip
-MODEL = {"name", "score", "stderr", "coverage", "categories", "benchmarks"}
+MODEL = {"name", "score", "stderr", "coverage", "benchmark_coverage", "categories", "missing", "benchmarks"}
 BENCHMARK = {"name", "version", "score", "stderr", "coverage", "metrics", "cases"}
 METRIC = {"name", "value", "stderr", "unit", "threshold", "score"}
 CASE = {"id", "status", "values", "score", "reason"}
@@ -52,21 +53,21 @@ def test_the_score_document_is_finite_and_has_every_key_of_the_contract(
     assert set(model) >= MODEL
     assert len(model["coverage"]) == 2
     for category in model["categories"].values():
-        assert set(category) >= {"score", "stderr", "coverage"}
-    for benchmark in model["benchmarks"]:
-        assert set(benchmark) >= BENCHMARK
-        assert all(set(metric) >= METRIC for metric in benchmark["metrics"])
-        assert all(set(case) >= CASE for case in benchmark["cases"])
-        assert benchmark["cases"]
+        assert set(category) >= {"score", "stderr", "coverage", "benchmark_coverage", "passed"}
+    for row in model["benchmarks"]:
+        assert set(row) >= BENCHMARK
+        assert all(set(metric) >= METRIC for metric in row["metrics"])
+        assert all(set(case) >= CASE for case in row["cases"])
+        assert row["cases"]
 
 
 def test_numbers_that_are_not_finite_become_null(not_finite: ModelResult) -> None:
     (row,) = check_document(not_finite)["checks"]
     assert (row["error"], row["tolerance"], row["floor"]) == (None, None, None)
-    (benchmark,) = score_document([not_finite], "smoke")["models"][0]["benchmarks"]
-    assert benchmark["score"] is None
-    assert benchmark["cases"][0]["values"] == {"m": None, "n": None}
-    assert benchmark["metrics"][0]["value"] is None
+    (found,) = score_document([not_finite], "smoke")["models"][0]["benchmarks"]
+    assert found["score"] is None
+    assert found["cases"][0]["values"] == {"m": None, "n": None}
+    assert found["metrics"][0]["value"] is None
 
 
 def test_the_documents_agree_with_the_results(sound_report: Report, broken_report: Report) -> None:
@@ -78,5 +79,45 @@ def test_the_documents_agree_with_the_results(sound_report: Report, broken_repor
     document = score_document([sound_report.result, broken_report.result], "smoke")
     sound, broken = document["models"]
     assert (sound["name"], broken["name"]) == ("assay.sabotage:sound", "assay.sabotage:zero_force")
-    assert sound["score"] == 1.0 > broken["score"]
-    assert sound["categories"]["verification"]["score"] == sound["score"]
+    assert (sound["score"], broken["score"]) == (None, None)  # checks are part of no mean
+    certificates = [model["categories"]["verification"] for model in (sound, broken)]
+    assert [(c["score"], c["passed"], c["benchmark_coverage"]) for c in certificates] == [
+        (None, True, [14, 16]), (None, False, [14, 16])
+    ]  # fmt: skip
+    assert document["comparison"]["benchmarks"] == []
+
+
+def test_the_document_lists_what_is_missing_and_compares_over_what_all_finished() -> None:
+    one = ModelResult("one", [benchmark("molecules.x", {"a": 1.0, "b": 0.0}), benchmark("general.y", {"c": 0.4})])
+    two = ModelResult("two", [benchmark("molecules.x", {"a": 0.6, "b": None})], not_run=[Gap("general.y", Why.NOT_RUN)])
+    document = strictly(score_document([one, two], "smoke"))
+    first, second = document["models"]
+    assert (first["score"], first["missing"], first["benchmark_coverage"]) == (pytest.approx(0.45), [], [2, 2])
+    assert (second["score"], second["benchmark_coverage"]) == (pytest.approx(0.6), [1, 2])
+    assert second["missing"] == [{"benchmark": "general.y", "why": "not run", "reason": ""}]
+    assert first["categories"]["molecules"] == {
+        "score": 0.5, "stderr": 0.5, "coverage": [2, 2], "benchmark_coverage": [1, 1], "passed": None
+    }  # fmt: skip
+    comparison = document["comparison"]
+    assert comparison["benchmarks"] == ["molecules.x"]
+    assert [(m["name"], m["score"]) for m in comparison["models"]] == [("one", 1.0), ("two", 0.6)]
+    assert comparison["models"][0]["categories"] == {"molecules": {"score": 1.0, "stderr": None}}
+    assert comparison["models"][0]["benchmarks"]["molecules.x"] == {"score": 1.0, "stderr": None, "cases": ["a"]}
+    assert comparison["left_out"] == [{"benchmark": "general.y", "why": "not run", "reason": "not run by two"}]
+    assert score_document([one], "smoke")["comparison"] is None
+    assert "composite" not in first
+
+
+def test_the_composite_is_in_the_document_of_each_model() -> None:
+    model = ModelResult("m", [benchmark("molecules.tautomers", {"a": 0.5}), benchmark("general.stability", {"b": 1.0})])
+    (row,) = strictly(score_document([model], "smoke", composite=True))["models"]
+    composite = row["composite"]
+    assert (composite["name"], composite["score"], composite["n"], composite["of"]) == ("paper", 0.75, 2, 14)
+    assert composite["benchmarks"]["molecules.tautomers"] == {
+        "title": "Tautomers", "score": 0.5, "literal_score": 0.5
+    }  # fmt: skip
+    assert len(composite["missing"]) == 12
+    assert composite["missing"][0] == {
+        "title": "Reference geometry stability", "benchmark": "molecules.reference_geometry", "why": "not run",
+        "reason": "",
+    }  # fmt: skip

@@ -79,7 +79,7 @@ SEEN: dict[str, tuple[set[Measure], set[Measure]]] = {
     "mutates_input": ({change_of_input}, NONE),
 }
 UNSEEN = (
-    *("too_stiff", "too_soft", "wrong_units", "soft_core_hole", "wiggly"),  # sound code, wrong physics
+    *("too_stiff", "too_soft", "wrong_units", "soft_core_hole", "only_repels", "wiggly"),  # sound code, wrong physics
     *("wrong_unit_conversion", "batch_mixes_structures", "not_thread_safe", "process_dependent"),
     *("nan_after", "memory_leak", "slow_leak"),
 )

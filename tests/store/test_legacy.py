@@ -69,3 +69,22 @@ def test_the_store_reads_outcomes_and_cases_of_an_older_version(tmp_path: Path) 
     ((case, keys),) = store.read_cases("b.c")[1]
     assert (case.failure, case.cause, keys) == ("returned the energy nan", Cause.NOT_FINITE, {})
     assert store.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ("the model does not claim H C Cl", Cause.ELEMENTS),
+        ("the model does not support Br", Cause.ELEMENTS),
+        ("the model takes no charge, and this is +1", Cause.CHARGE),
+        ("the model does not support charges, and this is -1", Cause.CHARGE),
+        ("there is no data of kind 'tautomers'", Cause.NO_DATA),
+        ("the model does not support periodic systems", Cause.NONE),
+        ("", Cause.NONE),
+    ],
+)
+def test_a_case_that_is_not_supported_gets_its_cause(words: str, cause: Cause) -> None:
+    row = {"id": "a", "keys": {}, "context": {}, "unsupported": words}
+    assert case_row(row)["cause"] == cause
+    assert case_row({**row, "lost": "", "failure": "", "cause": ""})["cause"] == cause
+    assert case_row({**row, "lost": "", "failure": "", "cause": "elements"})["cause"] == Cause.ELEMENTS

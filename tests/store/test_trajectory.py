@@ -92,5 +92,7 @@ def test_memory_does_not_grow_with_the_number_of_frames(how: str, tmp_path: Path
     """100 000 frames of seven atoms have 17 MB of positions, and 8 MB of other numbers per frame and their spectra."""
     few, many = (peaks(how, frames, tmp_path) for frames in (10_000, 100_000))
     assert many["frames"] == 100_000
-    assert many["made"] - few["made"] < 4.0
+    assert many["made"] - few["made"] < (
+        4.0 if how == "written" else 12.0
+    )  # the error of a watched quantity is computed
     assert many["judged"] - few["judged"] < 12.0

@@ -17,6 +17,9 @@ from assay.structure import Floats
 FIT_POINTS = 7
 """Points of the polynomial fit at the minimum of a well: on a 0.06 Å grid, N2's wavenumber is right within 1 cm⁻¹."""
 
+BENT, SOFTER = 0.5, 0.05
+"""Curvatures (eV/Å²) up to `BENT` count as zero; in a soft well, those up to the part `SOFTER` of its curvature."""
+
 RESOLVED = 0.05
 """The grid resolves the curve where two quadratures of the force differ by less than this, relative to the force."""
 
@@ -42,15 +45,75 @@ def sign_changes(values: Floats, floor: float) -> int:
 
 
 def minima(energy: Floats, prominence: float = 0.1) -> int:
-    """Number of minima inside the curve, each at least `prominence` (eV) deep and one grid step wide."""
-    from scipy.signal import find_peaks
+    """Number of minima inside the curve, each at least `prominence` (eV) deep and one grid step wide.
 
-    return len(find_peaks(-energy, prominence=prominence, width=1)[0])
+    The depth is counted from the lower of both rims, the width at half the depth. The numbers are those of
+    `scipy.signal.find_peaks`, which takes longer to import than most results take to score.
+    """
+    curve = energy.tolist()
+    count = 0
+    for bottom in _bottoms(curve):
+        left, right = _rim(curve, bottom, -1), _rim(curve, bottom, 1)
+        depth = min(curve[left], curve[right]) - curve[bottom]
+        if depth >= prominence:
+            level = curve[bottom] + 0.5 * depth
+            width = _reach(curve, bottom, left, level) + _reach(curve, bottom, right, level)
+            count += width >= 1.0
+    return count
 
 
-def inflections(distance: Floats, energy: Floats, floor: float = 0.5) -> int:
+def _bottoms(curve: list[float]) -> list[int]:
+    """Local minima inside the curve; the middle of a flat one."""
+    found, start = [], 0
+    for i in range(1, len(curve)):
+        if curve[i] != curve[start]:
+            if start > 0 and curve[start - 1] > curve[start] and curve[i] > curve[start]:
+                found.append((start + i - 1) // 2)
+            start = i
+    return found
+
+
+def _rim(curve: list[float], bottom: int, step: int) -> int:
+    """The highest point on one side of a minimum, before the curve falls below the minimum."""
+    rim = i = bottom
+    while 0 <= i < len(curve) and curve[i] >= curve[bottom]:
+        if curve[i] > curve[rim]:
+            rim = i
+        i += step
+    return rim
+
+
+def _reach(curve: list[float], bottom: int, rim: int, level: float) -> float:
+    """Grid steps from a minimum to where the curve crosses a level, towards one rim."""
+    step = 1 if rim > bottom else -1
+    i = bottom
+    while i != rim and curve[i] < level:
+        i += step
+    over = (curve[i] - level) / (curve[i] - curve[i - step]) if curve[i] > level else 0.0
+    return abs(i - bottom) - over
+
+
+def curvature(distance: Floats, energy: Floats) -> Floats:
+    """Second derivative (eV/Å²) of a curve at each point, from finite differences on the grid."""
+    return np.asarray(np.gradient(np.gradient(energy, distance), distance))
+
+
+def inflections(distance: Floats, energy: Floats, floor: float = BENT) -> int:
     """Number of sign changes of E'', from finite differences on the grid; |E''| up to `floor` (eV/Å²) is zero."""
-    return sign_changes(np.gradient(np.gradient(energy, distance), distance), floor)
+    return sign_changes(curvature(distance, energy), floor)
+
+
+def has_soft_inflection(distance: Floats, energy: Floats, lowest: int, rounding: float) -> bool:
+    """True for a well so soft that its one inflection is below what `inflections` counts.
+
+    The bond of K2 has a stiffness of 0.6 eV/Å², and beyond its inflection |E''| stays below 0.5. Such an inflection is
+    counted down to a twentieth of the curvature at the lowest point, but not below what `rounding` (eV) of the energies
+    makes.
+    """
+    stiffness = float(curvature(distance, energy)[lowest])
+    least = 4.0 * rounding / float(distance[1] - distance[0]) ** 2
+    floor = max(SOFTER * stiffness, least)
+    return 0.0 < floor < BENT and inflections(distance, energy, floor) == 1
 
 
 def tail_start(energy: Floats, force: Floats, noise: float, zero: float = 1e-10) -> int:
@@ -87,7 +150,8 @@ def force_energy_gap(distance: Floats, energy: Floats, force: Floats) -> float |
     left, middle, right = force[:-2], force[1:-1], force[2:]
     simpson, trapezoid = (left + 4.0 * middle + right) / 6.0, (left + 2.0 * middle + right) / 4.0
     slope = -(energy[2:] - energy[:-2]) / (distance[2:] - distance[:-2])
-    resolved = np.abs(simpson - trapezoid) <= RESOLVED * (np.abs(simpson) + FORCE_SCALE)
+    even = np.isclose(distance[2:] - distance[1:-1], distance[1:-1] - distance[:-2])  # no point is missing between
+    resolved = even & (np.abs(simpson - trapezoid) <= RESOLVED * (np.abs(simpson) + FORCE_SCALE))
     gap = np.abs(simpson - slope) / (np.abs(simpson) + np.abs(slope) + FORCE_SCALE)
     return float(gap[resolved].max()) if resolved.any() else None
 
@@ -133,9 +197,11 @@ def pair_shape(
     """Metrics of a pair curve that need no reference data, and the index of its lowest point.
 
     `noise` (eV) is the noise of the energy, forces up to `no_force` (eV/Å) are zero, and holes are searched within
-    `reach` (Å).
+    `reach` (Å). A curve that rises nowhere beyond its lowest point by more than the noise has no
+    `spearman_attraction`.
     """
     wall, rise = sides(energy, force, noise)
+    lowest = rise.start
     values = {
         "force_flips": float(sign_changes(force, no_force)),
         "energy_minima": float(minima(energy)),
@@ -143,7 +209,7 @@ def pair_shape(
         "spearman_repulsion": (spearman(distance[wall], energy[wall]) or 0.0) if wall.stop > 1 else 1.0,
         "short_range_hole": float(inward_drop(distance, energy, reach) > HOLE_DEPTH),
     }
-    if rise.stop - rise.start > 1:
+    if energy[rise].max() - energy[lowest] > noise:
         values["spearman_attraction"] = spearman(distance[rise], energy[rise]) or 0.0
     gap = force_energy_gap(distance, energy, force)
-    return values if gap is None else {**values, "force_energy_gap": gap}, rise.start
+    return values if gap is None else {**values, "force_energy_gap": gap}, lowest

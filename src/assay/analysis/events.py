@@ -1,9 +1,9 @@
 """Decides whether a simulated system stayed stable and, if not, what happened and in which frame.
 
-The frames are read in chunks. The score is that of MLIPAudit's stability benchmark: 1 for a run without problems,
+The frames are read in chunks. The score has the form of MLIPAudit's stability benchmark: 1 for a run without problems,
 between 0.5 and 1 if a hydrogen is lost, between 0 and 0.5 for an explosion. That benchmark has no other events; here
-broken bonds, fragments, atoms on top of each other, NaN or infinite numbers, overheating and a lack of thermal motion
-count, too. Lengths are in Å, temperatures in K.
+broken bonds, fragments, atoms on top of each other, NaN or infinite numbers, a wrong temperature and a lack of thermal
+motion count, too. Its own score is computed beside it (`published.py`). Lengths are in Å, temperatures in K.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.analysis.heat import Event, explosions, overheating, too_cold
+from assay.analysis.heat import Event, explosions, overheating, too_cold, too_short
+from assay.analysis.hydrogens import FRAGMENTS, HYDROGEN_LOSS, Hydrogens, dissolved
 from assay.analysis.motion import NO_PROBLEM, Problem, molecules_of
-from assay.analysis.topology import LOST, Topology
+from assay.analysis.published import published_score
+from assay.analysis.topology import Topology
 from assay.errors import Cause
 from assay.structure import Floats
 
-STABLE, HYDROGEN_LOSS, FROZEN, STOPPED = "stable", "hydrogen loss", "frozen", "stopped"
-NOT_FINITE, BROKEN, FRAGMENTS, COLLAPSE = "not finite", "broken bond", "fragmentation", "collapse"
+STABLE, FROZEN, STOPPED, TOO_COLD, TOO_SHORT = "stable", "frozen", "stopped", "too cold", "too short"
+NOT_FINITE, BROKEN, COLLAPSE = "not finite", "broken bond", "collapse"
 
 INSIDE = 0.5
 """Atoms closer than this fraction of the sum of their covalent radii have collapsed; N≡N has 0.77."""
@@ -32,12 +34,16 @@ STILL = 0.002
 
 
 class RunJudgement(NamedTuple):
-    """The result for a run: the kind of event, its first frame (None for a stable run), the reason, the score."""
+    """The result for a run: the kind of event, its first frame (None for a stable run), the reason, the score.
+
+    The score is None for a run that is too short to tell; `seed_score` is the score by the published rule.
+    """
 
     kind: str
     frame: int | None
     reason: str
-    score: float
+    score: float | None
+    seed_score: float = 1.0
 
 
 def judge_run(
@@ -47,6 +53,7 @@ def judge_run(
     expected: int,
     freedom: int,
     ended: Problem = NO_PROBLEM,
+    renewal: float = 1.0,
 ) -> RunJudgement:
     """Decide what happened in a run.
 
@@ -57,6 +64,7 @@ def judge_run(
         expected: number of frames of a complete run.
         freedom: number of degrees of freedom of the kinetic energy.
         ended: why the run stopped before its end, if it did.
+        renewal: friction of the thermostat times the time between frames; 1 or more if frames are independent.
     """
     scan = _Scan(topology)
     for positions, kelvin in frames:
@@ -65,19 +73,32 @@ def judge_run(
             break
     kelvin = np.concatenate(scan.kelvin) if scan.kelvin else np.zeros(0)
     exploded = explosions(kelvin, target)
-    events = [*exploded, *scan.events, *overheating(kelvin, target, freedom, expected, exploded)]
+    events = [*exploded, *scan.events, *overheating(kelvin, target, freedom, expected, renewal, exploded)]
+    result = _first_event(scan, events, ended, expected)
+    if result is None and (reason := scan.no_motion(target)):
+        result = RunJudgement(FROZEN, 0, reason, 0.0)
+    if result is None and (reason := too_cold(kelvin, target, freedom, renewal)):
+        result = RunJudgement(TOO_COLD, 0, reason, 0.0)
+    if result is None and too_short(scan.frames, freedom, renewal):
+        result = RunJudgement(TOO_SHORT, None, "twice the target temperature would not show in so few frames", None)
+    seed_score = published_score(kelvin, target, expected, scan.hydrogens.detached, ended)
+    return (result or RunJudgement(STABLE, None, "", 1.0))._replace(seed_score=seed_score)
+
+
+def _first_event(scan: _Scan, events: list[Event], ended: Problem, expected: int) -> RunJudgement | None:
+    """The event that decides about a run: the first, a stop, or the loss of a hydrogen; None if there is none."""
+    losses = scan.hydrogens.losses(ended.cause == Cause.ATOM_LOST)
+    events = events + dissolved(losses, len(scan.hydrogens.bonds))
     if events:  # of two events in the same frame, the first in the list counts: the explosion of the published rule
         event = min(events, key=lambda event: event.frame)
         return RunJudgement(event.kind, event.frame, event.reason, 0.5 * min(event.frame / expected, 1.0))
-    loss = scan.first_loss()
-    if ended.reason and not (loss and ended.cause == Cause.ATOM_LOST):
+    if ended.reason and not (losses and ended.cause == Cause.ATOM_LOST):
         kind = NOT_FINITE if ended.cause == Cause.NOT_FINITE else STOPPED
         return RunJudgement(kind, scan.frames, ended.reason, 0.5 * min(scan.frames / expected, 1.0))
-    if loss:
+    if losses:
+        loss = losses[0]
         return RunJudgement(HYDROGEN_LOSS, loss.frame, loss.reason, 0.5 + 0.5 * min(loss.frame / expected, 1.0))
-    if reason := scan.no_motion(target) or too_cold(kelvin, target):
-        return RunJudgement(FROZEN, 0, reason, 0.0)
-    return RunJudgement(STABLE, None, "", 1.0)
+    return None
 
 
 @dataclass
@@ -94,10 +115,8 @@ class _Scan:
 
     def __post_init__(self) -> None:
         topology = self.topology
-        self.hydrogen_bonds = np.flatnonzero(topology.with_hydrogen)
+        self.hydrogens = Hydrogens(topology)
         self.other_bonds = np.flatnonzero(~topology.with_hydrogen)
-        self.heavy = np.flatnonzero(topology.numbers > 1)
-        self.lost_since = np.full(len(self.hydrogen_bonds), -1)
         self.sums = np.zeros((2, max(len(topology.pairs), 1)))
         self.first: Floats | None = None
 
@@ -110,11 +129,13 @@ class _Scan:
             self.events.append(Event(self.frames + frame, NOT_FINITE, "positions or velocities are NaN or infinite"))
             positions, kelvin = positions[:frame], kelvin[:frame]
         self.kelvin.append(kelvin)
+        lengths = self.topology.lengths(positions)
+        self.hydrogens.find_detached(lengths, self.frames)
         if len(positions) and not has_event:
-            lengths = self.topology.lengths(positions)
             self._find_broken_bonds(lengths)
             self._find_collapse(positions)
-            self._follow_hydrogens(positions, lengths)
+            before = min((event.frame for event in self.events), default=self.frames + len(positions)) - self.frames
+            self.hydrogens.follow(positions[:before], lengths[:before], self.frames)
             self._add_fluctuations(positions, lengths)
         self.frames += len(positions)
 
@@ -139,24 +160,6 @@ class _Scan:
                 self.events.append(Event(self.frames + frame, COLLAPSE, reason))
                 return
 
-    def _follow_hydrogens(self, positions: Floats, lengths: Floats) -> None:
-        """Update the frame since which each hydrogen is far from all heavy atoms; -1 if it is not."""
-        away = lengths[:, self.hydrogen_bonds] > LOST
-        pairs = self.topology.pairs[self.hydrogen_bonds]
-        hydrogens = np.where(self.topology.numbers[pairs[:, 0]] == 1, pairs[:, 0], pairs[:, 1])
-        for bond in map(int, np.flatnonzero(away.any(axis=0))):
-            frames = np.flatnonzero(away[:, bond])
-            vectors = positions[frames][:, self.heavy] - positions[frames, hydrogens[bond]][:, None]
-            nearest = np.linalg.norm(_nearest_images(vectors, self.topology.cell), axis=2).min(axis=1)
-            away[frames, bond] = nearest > LOST
-        for bond in range(len(self.hydrogen_bonds)):
-            near = np.flatnonzero(~away[:, bond])
-            if len(near):
-                self.lost_since[bond] = -1
-            start = int(near[-1]) + 1 if len(near) else 0
-            if start < len(away) and self.lost_since[bond] < 0:
-                self.lost_since[bond] = self.frames + start
-
     def _add_fluctuations(self, positions: Floats, lengths: Floats) -> None:
         """Add to the sums for fluctuations of bond lengths; without bonds, of the largest distance from atom 0."""
         values = (
@@ -168,16 +171,6 @@ class _Scan:
         change = values - self.first
         self.sums += np.array([change.sum(axis=0), (change**2).sum(axis=0)])
 
-    def first_loss(self) -> Event | None:
-        """The first loss of a hydrogen that has not come back by the last frame."""
-        lost = np.flatnonzero(self.lost_since >= 0)
-        if not len(lost):
-            return None
-        which = lost[int(np.argmin(self.lost_since[lost]))]
-        bond = self.topology.bond_name(int(self.hydrogen_bonds[which]))
-        reason = f"{bond}: the hydrogen is more than {LOST} Å from heavy atoms"
-        return Event(int(self.lost_since[which]), HYDROGEN_LOSS, reason)
-
     def no_motion(self, target: float) -> str:
         """Why the bond lengths show no thermal motion; empty if they do."""
         if self.frames < 5 or len(self.topology.numbers) < 2:
@@ -186,14 +179,6 @@ class _Scan:
         spread = float(np.median(np.sqrt(np.maximum(square - mean**2, 0.0))))
         moving = spread >= STILL * np.sqrt(target / 300.0)
         return "" if moving else f"bond lengths fluctuate by {spread:.1g} Å, less than by thermal motion"
-
-
-def _nearest_images(vectors: Floats, cell: Floats) -> Floats:
-    """Vectors between atoms by the nearest periodic image, for a cell that is not strongly skewed."""
-    if not cell.any():
-        return vectors
-    fractional = vectors @ np.linalg.inv(cell)
-    return np.asarray((fractional - np.round(fractional)) @ cell)
 
 
 def _collapsed_pair(positions: Floats, topology: Topology) -> str:

@@ -78,6 +78,11 @@ def pooled(averages: Sequence[Average]) -> Average:
     return Average(float(values.mean()), max(errors, default=None), float(sum(a.independent for a in averages)))
 
 
+def absolute_mean(averages: Sequence[Average]) -> Average:
+    """The mean of the absolute values over runs, so that a rise and a fall do not cancel."""
+    return pooled([a._replace(value=abs(a.value)) for a in averages])
+
+
 def independent_amplitudes(picoseconds: float, friction: float, modes: int = 1) -> float:
     """Number of independent amplitudes in a run: an amplitude decorrelates within 1 / friction (1/ps)."""
     return max(modes * 0.5 * friction * picoseconds, 1.0)

@@ -22,6 +22,9 @@ LEAP = 100.0
 LONELY = 10.0
 """An atom of a free molecule or cluster is lost if its nearest neighbour is further away than this (Å)."""
 
+FEW_ATOMS = 300
+"""Up to this number of atoms all pairs are compared, which is faster than to import a search tree."""
+
 TOUCHING = 0.35
 """Two atoms have collapsed if they are closer than this fraction of the sum of their covalent radii; H-H at 0.22 Å."""
 
@@ -36,11 +39,9 @@ def watched_quantity(watch: Watch, positions: Floats) -> float:
 
 def bonded_pairs(structure: Structure, radii: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Pairs of bonded atoms, in both orders, and the vector (Å) from the first to the nearest image of the second."""
-    from scipy.spatial import cKDTree
-
     reach = 2.0 * BONDED * float(radii.max(initial=0.0))
     if not any(structure.pbc):
-        one_way = cKDTree(structure.positions).query_pairs(reach, output_type="ndarray")
+        one_way = _near_pairs(structure.positions, reach)
         pairs = np.concatenate([one_way, one_way[:, ::-1]]).astype(np.int64)
         vectors = structure.positions[pairs[:, 1]] - structure.positions[pairs[:, 0]]
     else:
@@ -52,6 +53,17 @@ def bonded_pairs(structure: Structure, radii: Floats) -> tuple[NDArray[np.int64]
         pairs = np.stack([first, second], axis=1).astype(np.int64)
     near = np.linalg.norm(vectors, axis=1) < BONDED * (radii[pairs[:, 0]] + radii[pairs[:, 1]])
     return pairs[near], np.asarray(vectors[near])
+
+
+def _near_pairs(positions: Floats, reach: float) -> NDArray[np.int64]:
+    """Pairs of atoms closer than `reach` (Å), each once."""
+    if len(positions) <= FEW_ATOMS:
+        first, second = np.triu_indices(len(positions), 1)
+        near = np.linalg.norm(positions[second] - positions[first], axis=1) <= reach
+        return np.stack([first[near], second[near]], axis=1)
+    from scipy.spatial import cKDTree
+
+    return np.asarray(cKDTree(positions).query_pairs(reach, output_type="ndarray"), dtype=np.int64)
 
 
 def molecules_of(pairs: NDArray[np.int64], atoms: int) -> NDArray[np.int64]:

@@ -60,6 +60,14 @@ def add_detail(parser: Parser) -> None:
     )
 
 
+def add_composite(parser: Parser) -> None:
+    """Add the option --composite, which chooses how scores are combined."""
+    parser.add_argument(
+        "--composite", choices=("categories", "paper"), default="categories",
+        help="categories: the mean over categories (default); paper: also the composite score of MLIPAudit",
+    )  # fmt: skip
+
+
 def require_json_for_detail(options: argparse.Namespace) -> None:
     """Raise an error when --detail is given without --json."""
     if options.detail and not options.json:

@@ -40,11 +40,11 @@ def check(options: argparse.Namespace) -> int:
     if options.junit:
         from assay.report.junit import write_junit
 
-        write_junit(report.result, options.junit)
+        write_junit(report.result, options.junit, options.fail_on)
     if options.write_configs:
         _write_configurations(options, settings)
     _show(report, options)
-    return exit_code([report])
+    return exit_code([report], options.fail_on)
 
 
 def check_name(name: str) -> str:
@@ -70,6 +70,8 @@ def _show(report: Report, options: argparse.Namespace) -> None:
 
         print(text_report(report.result))
     else:
-        from assay.report.table import print_checks
+        from assay.report.table import print_problems, print_tables
 
-        print_checks(report.result, open_console())
+        console = open_console()
+        print_tables(report.result, console)
+        print_problems([report.result], console)

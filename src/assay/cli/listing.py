@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from assay.cli.arguments import DONE, add_json, command
-from assay.cli.output import print_json
+from assay.cli.output import chosen_width, print_json
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -27,10 +30,22 @@ def print_list(options: argparse.Namespace) -> int:
     if options.json:
         print_json({options.what: rows})
         return DONE
+    if options.what == "data":
+        width = chosen_width() or shutil.get_terminal_size((150, 24)).columns
+        print_columns([_data_columns(row) for row in rows], width)
+        return DONE
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
         print(f"{row['name']!s:{width}}  {row['line']}")
     return DONE
+
+
+def print_columns(rows: Sequence[Sequence[str]], width: int) -> None:
+    """One line for each row, with as many columns as fit; no cell is cut off."""
+    sizes = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    count = next(n for n in range(len(sizes), 0, -1) if n <= 2 or sum(sizes[:n]) + 2 * (n - 1) <= width)
+    for row in rows:
+        print("  ".join(f"{cell:{size}}" for cell, size in zip(row[:count], sizes, strict=False)).rstrip())
 
 
 def listing(what: str) -> list[dict[str, object]]:
@@ -43,13 +58,15 @@ def listing(what: str) -> list[dict[str, object]]:
 
 def _models() -> list[dict[str, object]]:
     from assay.models import file_schemes, named_models, schemes
+    from assay.models.install import install_hint
 
     rows: list[dict[str, object]] = []
     for name, entry in sorted(named_models().items()):
         line = entry.card.description
+        install = install_hint(entry.install)
         if not entry.installed:
-            line += f"  [not installed: {entry.install}]"
-        rows.append({"name": name, "line": line, "installed": entry.installed, "install": entry.install,
+            line += f"  [not installed: {install}]"
+        rows.append({"name": name, "line": line, "installed": entry.installed, "install": install,
                      "theory": entry.card.theory, "licence": entry.card.licence})  # fmt: skip
     for scheme in sorted(set(schemes()) - file_schemes()):
         rows.append({"name": f"{scheme}:NAME", "line": f"a model of the {scheme.upper()} library by its own name"})
@@ -98,3 +115,12 @@ def _data_row(card: Card, here: bool, default: bool = False) -> dict[str, object
     state = "embedded" if card.lane == "embedded" else "official, fetched" if here else "official, not fetched"
     line = f"[{state}] " + "; ".join(parts)
     return {"name": card.name, "line": line, **asdict(card), "here": here, "default": default}
+
+
+def _data_columns(row: Mapping[str, object]) -> list[str]:
+    """What is printed of a data set, the most needed first; the JSON has all of it."""
+    state = "embedded" if row["lane"] == "embedded" else "fetched" if row["here"] else "not fetched"
+    records = str(row["size"]).partition(", ")[0].replace("about ", "~")
+    level = re.split("[;:]|, | at ", str(row["level"]))[0]
+    licence = str(row["licence"]).partition(";")[0]
+    return [str(row["name"]), state, str(row["kind"]), records, level, licence]

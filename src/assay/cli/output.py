@@ -25,10 +25,16 @@ def print_to_stderr(lines: Iterable[str]) -> None:
 
 
 def open_console() -> Console:
-    """Open a console for tables on standard output; 150 characters wide in a file or pipe, which have no width."""
+    """Open a console for tables on standard output; a file or pipe is as wide as COLUMNS says, or 150 characters."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 150)
+    return Console(width=None if sys.stdout.isatty() else chosen_width() or 150)
+
+
+def chosen_width() -> int | None:
+    """The width that the user chose with the environment variable COLUMNS."""
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isdigit() and int(text) > 0 else None
 
 
 @contextmanager

@@ -70,9 +70,16 @@ def add_running_options(parser: Parser) -> None:
         "--trust-checkpoints", action="store_true", help="unpickle checkpoint files, which may run any code in them"
     )
     parser.add_argument(
+        "--fail-on", choices=("mandatory", "graded"), default="mandatory",
+        help="exit 1 when a mandatory check fails (default), or also when one fails that is only graded",
+    )  # fmt: skip
+    parser.add_argument(
         "--dry-run",
         action="store_true",
         help="survey the model, print what would be computed and how long it takes, then stop",
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="compute everything again; earlier results are kept in a folder 'earlier'"
     )
     add_json(parser)
 
@@ -94,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         print_json(score_document([r.result for r in reports], reports[0].suite.name, options.detail))
     else:
         _show_scores(reports, options.output)
-    code = exit_code(reports)
+    code = exit_code(reports, options.fail_on)
     return USAGE if code == DONE and len(reports) < len(options.models) else code
 
 
@@ -117,9 +124,12 @@ def _run_one_of_several(model: str, options: argparse.Namespace, settings: Setti
         print_to_stderr([f"{model} was not run: {error}"])
         return None
     if not options.json:
-        from assay.report.table import print_tables
+        from assay.report.table import print_problems, print_tables
 
-        print_tables(report.result, open_console())
+        console = open_console()
+        print_tables(report.result, console)
+        if len(options.models) > 1:  # of one model, they are the last lines of all
+            print_problems([report.result], console)
     return report
 
 
@@ -130,7 +140,7 @@ def run_model(model: str, suite: str, benchmarks: Sequence[str], output: Path, s
 
     with models_print_to_stderr(), progress_bar(model, enabled=sys.stderr.isatty()) as progress:
         report = run_suite(model, suite, benchmarks, output, replace(settings, progress=progress))
-    print_to_stderr(report.result.warnings)
+    print_to_stderr([*report.result.warnings, *filter(None, [report.reuse.sentence()])])
     if report.gave_up:
         print_to_stderr([f"stopped early, {report.gave_up}; run the same command to try again"])
     return report
@@ -152,19 +162,20 @@ def settings_from(options: argparse.Namespace) -> Settings:
         data=tuple(getattr(options, "data", ())),
         seeds=getattr(options, "seeds", None),
         until_error=getattr(options, "until_error", None),
+        fresh=options.fresh,
     )
 
 
 def _atomic_numbers(symbols: str | None) -> tuple[int, ...] | None:
+    from assay.elements import NUMBERS
+
     if symbols is None:
         return None
-    from ase.data import atomic_numbers
-
     names = [name.strip() for name in symbols.split(",")]
-    wrong = [name for name in names if atomic_numbers.get(name, 0) == 0]
+    wrong = [name for name in names if name not in NUMBERS]
     if wrong:
         raise AssayError(f"there is no element '{wrong[0]}'; give symbols with commas, as in --elements Cu,Au")
-    return tuple(sorted({int(atomic_numbers[name]) for name in names}))
+    return tuple(sorted({NUMBERS[name] for name in names}))
 
 
 def show_dry_run(
@@ -186,14 +197,17 @@ def show_dry_run(
 
 
 def _show_scores(reports: Sequence[Report], output: Path) -> None:
-    from assay.report.table import print_scores
+    from assay.report.table import print_lines, print_problems, print_scores
 
-    console = open_console()
-    print_scores([r.result for r in reports], reports[0].suite.name, console)
-    console.print(f"results are in '{output}'; 'assay score {output}' reads them again", highlight=False)
+    console, results = open_console(), [r.result for r in reports]
+    print_scores(results, reports[0].suite.name, console)
+    print_lines([f"results are in '{output}'; 'assay score {output}' reads them again"], console)
+    print_problems(results, console)
 
 
-def exit_code(reports: Sequence[Report]) -> int:
+def exit_code(reports: Sequence[Report], fail_on: str) -> int:
     """The exit code for several models; a failed check outweighs jobs that ended in error."""
-    codes = [report.exit_code for report in reports]
+    from assay.report.verdict import exit_code as exit_code_of
+
+    codes = [exit_code_of(report.result, fail_on) for report in reports]
     return CHECK_FAILED if CHECK_FAILED in codes else max(codes)

@@ -6,8 +6,17 @@ import argparse
 import sys
 from pathlib import Path
 
-from assay.cli.arguments import DONE, add_benchmarks, add_detail, add_json, command, require_json_for_detail
+from assay.cli.arguments import (
+    DONE,
+    add_benchmarks,
+    add_composite,
+    add_detail,
+    add_json,
+    command,
+    require_json_for_detail,
+)
 from assay.cli.output import open_console, print_json, print_to_stderr
+from assay.errors import AssayError
 
 
 def add_score(commands: argparse._SubParsersAction) -> None:
@@ -18,6 +27,7 @@ def add_score(commands: argparse._SubParsersAction) -> None:
     add_benchmarks(parser)
     add_json(parser)
     add_detail(parser)
+    add_composite(parser)
     parser.add_argument("--csv", action="store_true", help="print one line per model and benchmark as CSV")
 
 
@@ -28,6 +38,9 @@ def score(options: argparse.Namespace) -> int:
     from assay.suites import choose_suite
 
     require_json_for_detail(options)
+    paper = options.composite == "paper"
+    if paper and options.csv and not options.json:
+        raise AssayError("--composite paper is printed as a table or with --json; leave out --csv")
     suite = choose_suite(options.suite, tuple(options.benchmark))
     results = [read_results(store, suite) for store in open_stores(options.folder)]
     for result in results:
@@ -35,13 +48,19 @@ def score(options: argparse.Namespace) -> int:
     if options.json:
         from assay.report.document import score_document
 
-        print_json(score_document(results, suite.name, options.detail))
+        print_json(score_document(results, suite.name, options.detail, paper))
     elif options.csv:
         from assay.report.csv import print_csv
 
         print_csv(results, sys.stdout)
     else:
-        from assay.report.table import print_scores
+        from assay.report.table import print_problems, print_scores
 
-        print_scores(results, suite.name, open_console())
+        console = open_console()
+        print_scores(results, suite.name, console)
+        if paper:
+            from assay.report.composite import print_composite
+
+            print_composite(results, console)
+        print_problems(results, console)
     return DONE

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, ModelFailure
+from assay.models.install import install_hint
 
 if TYPE_CHECKING:
     from ase import Atoms
     from ase.calculators.calculator import Calculator
 
-INSTALL = "'apt-get install libkim-api2 libkim-api-dev openkim-models' and 'pip install kimpy'"
+INSTALL = "apt-get install libkim-api2 libkim-api-dev openkim-models && pip install 'mlip-assay[kim]'"
 _log = threading.local()  # the KIM API writes to its log from the thread that called it
 
 
@@ -26,7 +27,8 @@ def import_kimpy() -> Any:
     try:
         import kimpy
     except ImportError as error:
-        raise AssayError(f"KIM models need the KIM API and kimpy ({error}); install them with {INSTALL}") from error
+        command = install_hint(INSTALL)
+        raise AssayError(f"KIM models need the KIM API and kimpy ({error}); install them: {command}") from error
     verbosity = kimpy.log_verbosity.error
     try:
         library = ctypes.CDLL(kimpy.log.__file__)

@@ -112,7 +112,15 @@ def _with_builders(card: ModelCard, fingerprint: str, factory: object, reference
         getattr(factory, "build_batch", None),
         tuple(getattr(factory, "unit_sets", ())),
         getattr(factory, "build_in_units", None),
+        may_read_files=_is_users_code(factory),
     )
+
+
+def _is_users_code(factory: object) -> bool:
+    """True for a factory or class, whose code may read files; not for those of Assay and for finished calculators."""
+    if str(getattr(factory, "__module__", "")).startswith("assay."):
+        return False
+    return isinstance(factory, type) or not hasattr(factory, "get_potential_energy")
 
 
 def _imported_versions(source: bytes, place: str) -> list[str]:

@@ -20,6 +20,7 @@ from assay.model import (
     file_digest,
     package_version,
 )
+from assay.models.install import install_hint
 from assay.models.weights import PackagedFile, fetch_weights
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class NamedModel:
     def open(self, device: str | None = None) -> Model:
         """The model, with its weights downloaded; an `AssayError` names the install command if a package is missing."""
         if not self.installed:
-            raise AssayError(f"model '{self.card.name}' needs {', '.join(self.imports)}; install it: {self.install}")
+            command = install_hint(self.install)
+            raise AssayError(f"model '{self.card.name}' needs {', '.join(self.imports)}; install it: {command}")
         contents = [self.weights.sha256] if self.weights else []
         contents += [_inside_digest(*self.inside)] if self.inside else []
         parts = [self.card.name, *_versions(self.card), repr(sorted(self.settings.items())), *contents]
@@ -99,7 +101,7 @@ def checkpoint_model(
 def require_package(model: str, module: str, package: str, install: str) -> None:
     """Raise an `AssayError` with the install command if the package that a model needs is missing."""
     if importlib.util.find_spec(module) is None:
-        raise AssayError(f"'{model}' needs the package '{package}'; install it: {install}")
+        raise AssayError(f"'{model}' needs the package '{package}'; install it: {install_hint(install)}")
 
 
 def package_folder(module: str) -> Path:

@@ -6,11 +6,12 @@ import csv
 from collections.abc import Sequence
 from typing import TextIO
 
+from assay.gaps import gap_of
 from assay.results import ModelResult
 
 COLUMNS = (
     "model", "benchmark", "version", "score", "stderr", "counted", "cases", "passed", "grade", "null_score", "skill",
-    "data",
+    "data", "missing",
 )  # fmt: skip
 
 
@@ -23,7 +24,8 @@ def print_csv(results: Sequence[ModelResult], stream: TextIO) -> None:
             verdict = (b.verdict.passed, b.verdict.grade) if b.verdict else (None, None)
             sources = _safe(" ".join(source["name"] for source in b.data))
             numbers = (b.version, b.score, b.stderr, *b.coverage, *verdict, b.null_score, b.skill)
-            writer.writerow([_safe(result.name), b.name, *numbers, sources])
+            gap = gap_of(b)
+            writer.writerow([_safe(result.name), b.name, *numbers, sources, str(gap.why) if gap else None])
 
 
 def _safe(name: str) -> str:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from assay.categories import Category
+from assay.comparison import Comparison, compare_models
+from assay.composite import Composite, paper_composite
+from assay.gaps import Gap
 from assay.observation import Observation
 from assay.results import BenchmarkResult, ModelResult
-from assay.score import combine
 from assay.store.codec import plain_table
 
 CHECK_KEYS = (
@@ -25,10 +28,17 @@ def check_document(result: ModelResult) -> dict[str, Any]:
     return plain_table(document)
 
 
-def score_document(results: Sequence[ModelResult], suite: str, detail: bool = False) -> dict[str, Any]:
-    """What `assay score --json` and `assay run --json` print; with `detail` also the detail of each case."""
-    document = {"suite": suite, "models": [_model(result, detail) for result in results]}
-    return plain_table(document)
+def score_document(
+    results: Sequence[ModelResult], suite: str, detail: bool = False, composite: bool = False
+) -> dict[str, Any]:
+    """What `assay score --json` and `assay run --json` print.
+
+    With `detail` also the detail of each case, with `composite` also the composite score of the publication.
+    """
+    models = [_model(result, detail) for result in results]
+    if composite:
+        models = [m | {"composite": _composite(paper_composite(r))} for m, r in zip(models, results, strict=True)]
+    return plain_table({"suite": suite, "models": models, "comparison": _comparison(compare_models(results))})
 
 
 def _model(result: ModelResult, detail: bool) -> dict[str, Any]:
@@ -38,21 +48,64 @@ def _model(result: ModelResult, detail: bool) -> dict[str, Any]:
         "score": score,
         "stderr": stderr,
         "coverage": result.coverage,
+        "benchmark_coverage": result.benchmark_coverage,
         "passed": result.passed if result.verdicts else None,
-        "categories": _categories(result),
+        "categories": {category.name: _category(category) for category in result.categories},
+        "missing": [_gap(gap) for gap in result.missing],
         "benchmarks": [_benchmark(b, detail) for b in result.benchmarks],
         "warnings": list(result.warnings),
     }
 
 
-def _categories(result: ModelResult) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in dict.fromkeys(b.category for b in result.benchmarks):
-        group = [b for b in result.benchmarks if b.category == name]
-        score, stderr = combine([(b.score, b.stderr) for b in group])
-        coverage = [sum(b.coverage[0] for b in group), sum(b.coverage[1] for b in group)]
-        found[name] = {"score": score, "stderr": stderr, "coverage": coverage}
-    return found
+def _category(category: Category) -> dict[str, Any]:
+    keys = ("score", "stderr", "coverage", "benchmark_coverage", "passed")
+    return {key: getattr(category, key) for key in keys}
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    return {"benchmark": gap.benchmark, "why": str(gap.why), "reason": gap.reason}
+
+
+def _comparison(found: Comparison | None) -> dict[str, Any] | None:
+    """Models over what all finished; null for one model."""
+    if found is None:
+        return None
+    names = [b.name for b in found.models[0].benchmarks]
+    return {
+        "benchmarks": names,
+        "models": [_compared(model) for model in found.models],
+        "left_out": [_gap(gap) for gap in found.left_out],
+    }
+
+
+def _compared(model: ModelResult) -> dict[str, Any]:
+    score, stderr = model.score
+    return {
+        "name": model.name,
+        "score": score,
+        "stderr": stderr,
+        "categories": {c.name: {"score": c.score, "stderr": c.stderr} for c in model.categories},
+        "benchmarks": {
+            b.name: {"score": b.score, "stderr": b.stderr, "cases": [o.case for o in b.observations]}
+            for b in model.benchmarks
+        },
+    }
+
+
+def _composite(found: Composite) -> dict[str, Any]:
+    counted = {part.benchmark: part for part in found.counted}
+    return {
+        "name": found.name,
+        "score": found.score,
+        "literal_score": found.literal_score,
+        "n": len(counted),
+        "of": len(found.parts),
+        "benchmarks": {
+            name: {"title": part.title, "score": part.score, "literal_score": part.literal}
+            for name, part in counted.items()
+        },
+        "missing": [{"title": part.title, **_gap(part.gap)} for part in found.parts if part.gap is not None],
+    }
 
 
 def _benchmark(result: BenchmarkResult, detail: bool) -> dict[str, Any]:
@@ -80,6 +133,7 @@ def _case(observation: Observation, score: float | None, detail: bool) -> dict[s
         "values": dict(observation.values),
         "stderr": dict(observation.stderr),
         "tolerances": dict(observation.tolerances),
+        "unresolved": list(observation.unresolved),
         "score": score,
         "reason": observation.reason,
         "cause": observation.cause,

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import html
 import io
+import os
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.observation import MetricValue, Verdict
+from assay.outcome import ERROR, FAILED
+from assay.report.categories import means_as_html, print_means
+from assay.report.columns import column_widths, groups_of_models, keeps_names
+from assay.report.problems import MARKS, problem_lines, remark_lines, wrapped
+from assay.report.verdict import summary_line
 from assay.results import BenchmarkResult, ModelResult
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 CHECK_COLUMNS = ("check", "result", "grade", "error", "tolerance", "cases", "comment")
 METRIC_COLUMNS = ("benchmark, metric", "value", "good", "score", "cases")
 WIDE = 110
 """Columns from which on comments stand in the table; in a narrower terminal they stand below it."""
 
-MARKS = {"ok": "pass", "failed": "FAIL", "unsupported": "—", "error": "error"}
-COLOURS = {"ok": "green", "failed": "bold red", "unsupported": "dim", "error": "yellow"}
+COLOURS = {"pass": "green", "FAIL": "bold red", "—": "dim", "error": "yellow"}
 
 
 def print_tables(result: ModelResult, console: Console) -> None:
-    """The verdicts of the checks and the metrics of the other benchmarks, each if there are any."""
+    """The verdicts of the checks and the metrics of the other benchmarks, each if there are any; no reasons yet."""
     others = [b for b in result.benchmarks if b.verdict is None]
     if result.verdicts or not others:
         print_checks(result, console)
@@ -31,34 +39,56 @@ def print_tables(result: ModelResult, console: Console) -> None:
         print_metrics(result, console)
 
 
+def print_problems(results: Sequence[ModelResult], console: Console) -> None:
+    """What failed and what is not finished, with the reasons; the last lines of every report."""
+    print_lines(problem_lines(results), console)
+
+
+def print_lines(lines: Sequence[str], console: Console) -> None:
+    """Print lines that may be long: they are wrapped at words, with the next lines indented, and never cut off."""
+    from rich.text import Text
+
+    for line in lines:
+        mark = line.partition(" ")[0]
+        colour = {"FAIL": "bold red", "failed": "red", "error": "yellow"}.get(mark, "")
+        text = Text("\n".join(wrapped(line, console.width)))
+        if colour:
+            text.stylize(colour, 0, len(mark))
+        console.print(text)
+
+
 def print_checks(result: ModelResult, console: Console) -> None:
     """The table of checks, the verdict in one line, and notes about the claims of the model."""
+    wide = console.width >= WIDE
+    rows = [_cells(verdict) for verdict in result.verdicts]
+    table = _table(f"{result.name}: verification", CHECK_COLUMNS if wide else CHECK_COLUMNS[:-1], rows, console.width)
+    console.print(table)
+    told = [v for v in result.verdicts if v.comment and not wide and v.status not in (FAILED, ERROR)]
+    print_lines([f"{v.name.rpartition('.')[2]}: {v.comment}" for v in told], console)
+    print_lines([summary_line(result), *(f"note: {remark}" for remark in _remarks(result))], console)
+
+
+def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
+    """A table without the columns for which there is no room; every cell that is shown is whole."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(f"{result.name}: verification", style="bold"), title_justify="left")
-    table.add_column("check", no_wrap=True)
-    for name in ("result", "grade"):
-        table.add_column(name, justify="center", no_wrap=True)
-    for name in ("error", "tolerance"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("cases", justify="right", no_wrap=True)
-    wide = console.width >= WIDE
-    if wide:
-        table.add_column("comment", overflow="fold", ratio=1)
-    for verdict in result.verdicts:
-        colour = COLOURS[verdict.status]
-        cells = [Text(cell) for cell in _cells(verdict)]
-        cells[1].stylize(colour)
-        cells[2].stylize(colour)
-        table.add_row(*(cells if wide else cells[:-1]))
-    console.print(table)
-    for verdict in result.verdicts:
-        if verdict.comment and not wide:
-            console.print(Text(f"{verdict.name.rpartition('.')[2]}: {verdict.comment}"))
-    console.print(Text(summary_line(result)))
-    for remark in _remarks(result):
-        console.print(Text(f"note: {remark}"))
+    shown = column_widths(names, rows, width)
+    table = Table(title=Text(title, style="bold", overflow="fold"), title_justify="left")
+    for name, size in shown.items():
+        justify = "left" if name in (names[0], "comment") else "center" if name in ("result", "grade") else "right"
+        table.add_column(name, justify=justify, overflow="fold", width=size)  # type: ignore[arg-type]
+    for row in rows:
+        cells = {name: Text(cell) for name, cell in zip(names, row, strict=False)}
+        if "result" in cells:
+            for name in ("result", "grade"):
+                cells[name].stylize(COLOURS[row[1]])
+        elif not row[0].startswith(" "):
+            table.add_section()
+            for cell in cells.values():
+                cell.stylize("bold")
+        table.add_row(*(cells[name] for name in shown))
+    return table
 
 
 def _cells(verdict: Verdict) -> list[str]:
@@ -76,22 +106,6 @@ def _numbers(verdict: Verdict) -> list[str]:
 def _counts(verdict: Verdict) -> str:
     text = str(verdict.evaluated)
     return text + (f" ({verdict.refused} refused)" if verdict.refused else "")
-
-
-def summary_line(result: ModelResult) -> str:
-    """One sentence: does the model pass, and how many checks stand behind it."""
-    counts = {status: sum(1 for v in result.verdicts if v.status == status) for status in MARKS}
-    parts = f"{counts['ok']} passed, {counts['failed']} failed, {counts['unsupported']} not applicable"
-    if counts["error"]:
-        parts += f", {counts['error']} not finished"
-    failed = [v.name.rpartition(".")[2] for v in result.verdicts if v.mandatory and v.passed is False]
-    if failed:
-        return f"{result.name} is NOT sound: {', '.join(failed)}. ({parts}; * must pass)"
-    if not any(v.mandatory for v in result.verdicts):
-        return f"{result.name}: no mandatory check was asked for. ({parts})"
-    if not result.passed:
-        return f"{result.name}: no verdict, some checks are not finished. ({parts}; * must pass)"
-    return f"{result.name} passes all mandatory checks. ({parts}; * must pass)"
 
 
 def _remarks(result: ModelResult) -> list[str]:
@@ -112,21 +126,8 @@ def _remarks(result: ModelResult) -> list[str]:
 
 def print_metrics(result: ModelResult, console: Console) -> None:
     """What benchmarks other than checks have measured: a line for each of them and for each metric, then remarks."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(f"{result.name}: metrics", style="bold"), title_justify="left")
-    table.add_column(METRIC_COLUMNS[0], no_wrap=True)
-    for name in METRIC_COLUMNS[1:]:
-        table.add_column(name, justify="right", no_wrap=True)
-    for cells in _metric_rows(result):
-        head = not cells[0].startswith(" ")
-        if head:
-            table.add_section()
-        table.add_row(*(Text(cell, style="bold" if head else "") for cell in cells))
-    console.print(table)
-    for line in _comments(result):
-        console.print(Text(line))
+    console.print(_table(f"{result.name}: metrics", METRIC_COLUMNS, _metric_rows(result), console.width))
+    print_lines(remark_lines(result), console)
 
 
 def _metric_rows(result: ModelResult) -> list[list[str]]:
@@ -136,16 +137,10 @@ def _metric_rows(result: ModelResult) -> list[list[str]]:
         error = f" ± {b.stderr:.2f}" if b.stderr else ""
         score = "" if b.score is None else f"{b.score:.2f}{error}"
         rows.append([b.name, _beyond_null(b).removeprefix(", "), "", score, f"{b.coverage[0]}/{b.coverage[1]}"])
-        for metric in b.metrics:
+        for metric in b.metrics if b.coverage[0] else ():
             count = f"{metric.coverage[0]}/{metric.coverage[1]}"
             rows.append([f"  {metric.name}", _value(metric), _ideal(metric), _plain(metric.score), count])
     return rows
-
-
-def _comments(result: ModelResult) -> list[str]:
-    """A line of comment for each benchmark that has one."""
-    found = [(b.name, _comment(b)) for b in result.benchmarks if b.verdict is None]
-    return [f"{name}: {comment}" for name, comment in found if comment]
 
 
 def _value(metric: MetricValue) -> str:
@@ -159,22 +154,13 @@ def _ideal(metric: MetricValue) -> str:
     """The range of values that score 1; empty for metrics that are only reported."""
     if metric.threshold is None:
         return ""
-    return f"≤ {metric.threshold:.3g}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {metric.threshold:.3g}"
+    limits = metric.tolerance_range or (metric.threshold, metric.threshold)
+    text = "–".join(dict.fromkeys(f"{limit:.3g}" for limit in limits))
+    return f"≤ {text}" if metric.ideal == 0.0 else f"{metric.ideal:+g} ± {text}"
 
 
 def _plain(score: float | None) -> str:
     return "" if score is None else f"{score:.2f}"
-
-
-def _comment(benchmark: BenchmarkResult) -> str:
-    """The data, and how many cases failed, are not supported or not finished, with the first reason of each."""
-    parts = [f"data {source['name']} ({source['level'].partition(';')[0]})" for source in benchmark.data]
-    for status, word in (("failed", "failed"), ("unsupported", "not supported"), ("error", "not finished")):
-        found = [o for o in benchmark.observations if o.status == status]
-        if found:
-            names = ", ".join(o.case for o in found[:3]) + (" …" if len(found) > 3 else "")
-            parts.append(f"{len(found)} {word} ({names}): {found[0].reason}")
-    return "; ".join(parts)
 
 
 def print_scores(results: Sequence[ModelResult], suite: str, console: Console) -> None:
@@ -182,19 +168,27 @@ def print_scores(results: Sequence[ModelResult], suite: str, console: Console) -
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(f"suite {suite}", style="bold"), title_justify="left")
-    table.add_column("benchmark", no_wrap=True)
-    for result in results:
-        table.add_column(Text(result.name), justify="right")
     names = list(dict.fromkeys(b.name for result in results for b in result.benchmarks))
-    for name in names:
-        found = [next((b for b in r.benchmarks if b.name == name), None) for r in results]
-        table.add_row(
-            name, *(_score(b.score, b.stderr, b.coverage) + _beyond_null(b) if b else "not run" for b in found)
-        )
-    table.add_section()
-    table.add_row("mean", *(_score(*r.score, r.coverage) for r in results), style="bold")
-    console.print(table)
+    for group in groups_of_models(len(results), console.width):
+        table = Table(title=Text(f"suite {suite}", style="bold"), title_justify="left")
+        table.add_column("benchmark", overflow="fold", no_wrap=keeps_names(console.width))
+        for result in results[group]:
+            table.add_column(Text(result.name), justify="right", overflow="fold")
+        for name in names:
+            found = [next((b for b in r.benchmarks if b.name == name), None) for r in results[group]]
+            table.add_row(name, *map(_benchmark_cell, found))
+        console.print(table)
+    print_means(results, console)
+
+
+def _benchmark_cell(result: BenchmarkResult | None) -> str:
+    """The verdict of a check with its grade and cases, the score of another benchmark."""
+    if result is None:
+        return "not run"
+    if result.verdict is None:
+        return _score(result.score, result.stderr, result.coverage) + _beyond_null(result)
+    mark, grade = MARKS[result.verdict.status], result.verdict.grade
+    return " ".join(filter(None, [mark, grade, f"({result.coverage[0]}/{result.coverage[1]})" if grade else ""]))
 
 
 def _score(score: float | None, stderr: float | None, coverage: tuple[int, int]) -> str:
@@ -212,13 +206,24 @@ def _beyond_null(benchmark: BenchmarkResult) -> str:
     return f", null {benchmark.null_score:.2f}{skill}"
 
 
+def text_width() -> int:
+    """Columns of the terminal in which a report is printed, or of a file: COLUMNS, or else 140."""
+    chosen = os.environ.get("COLUMNS", "")
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
+    return shutil.get_terminal_size((140, 24)).columns if sys.stdout.isatty() else 140
+
+
 def as_text(result: ModelResult, width: int = 140) -> str:
-    """The table as plain text."""
+    """The tables and the problems as plain text."""
     from rich.console import Console
 
     stream = io.StringIO()
-    console = Console(file=stream, width=width, no_color=True)
+    console = Console(file=stream, width=width, no_color=True, force_jupyter=False)  # or rich shows them itself
     print_tables(result, console)
+    if any(b.counts for b in result.benchmarks):
+        print_means([result], console)
+    print_problems([result], console)
     return stream.getvalue()
 
 
@@ -226,7 +231,9 @@ def as_html(result: ModelResult) -> str:
     """The table for a notebook; everything that a model or file can name is escaped."""
     checks = _html_table(CHECK_COLUMNS, [_cells(verdict) for verdict in result.verdicts])
     metrics = _html_table(METRIC_COLUMNS, _metric_rows(result))
-    metrics += "".join(f"<p>{html.escape(line)}</p>" for line in _comments(result))
+    lines = [*remark_lines(result), *problem_lines([result])]
+    metrics += "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    metrics += means_as_html(result) if any(b.counts for b in result.benchmarks) else ""
     return f"{checks}<p>{html.escape(summary_line(result))}</p>{metrics}" if result.verdicts else metrics
 
 

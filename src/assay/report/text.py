@@ -6,7 +6,8 @@ import textwrap
 
 from assay.benchmarks.registry import registered_benchmarks
 from assay.observation import Observation
-from assay.report.table import MARKS, summary_line
+from assay.report.problems import MARKS, problem_lines, wrapped
+from assay.report.verdict import summary_line
 from assay.results import BenchmarkResult, ModelResult
 
 WIDTH = 110
@@ -24,13 +25,14 @@ def text_report(result: ModelResult) -> str:
     for benchmark in result.benchmarks:
         if benchmark.verdict is not None:
             lines += _check(benchmark)
-    lines += [DOUBLE_RULE, summary_line(result)]
+    problems = [part for line in problem_lines([result]) for part in wrapped(line, WIDTH)]
+    lines += [DOUBLE_RULE, summary_line(result), *problems]
     return "\n".join(lines)
 
 
 def _shown(value: object) -> str:
     text = " ".join(str(v) for v in value) if isinstance(value, list) else str(value)
-    return textwrap.shorten(text, 400)
+    return f"\n{'':26}".join(textwrap.wrap(text, WIDTH - 26, break_on_hyphens=False))
 
 
 def _check(result: BenchmarkResult) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -16,6 +17,12 @@ from assay.outcome import Outcome
 from assay.store import codec
 from assay.store.legacy import case_row
 from assay.store.outcome_file import OutcomeFile, add_newest
+
+PARTS = ("outcomes", "cases", "trajectories", "logs", "model.json")
+"""What the results of a model consist of."""
+
+ASIDE = "earlier"
+"""The folder of results that were put aside by --fresh."""
 
 ENDS = ("unsupported", "failure", "lost", "cause")
 """Fields of a case that was decided before anything was run."""
@@ -49,6 +56,28 @@ class Store:
                 f"the results folder '{folder}' cannot be made ({error.strerror}); choose another with -o"
             ) from error
         return cls(folder)
+
+    def put_aside(self) -> Path | None:
+        """Move all results of the model into a folder of their own below this one; None if there were none."""
+        parts = [self.folder / name for name in PARTS if (self.folder / name).exists()]
+        if not self.has_results:
+            return None
+        aside = self.folder / ASIDE / f"{datetime.now():%Y-%m-%dT%H%M%S}-{uuid.uuid4().hex[:4]}"
+        try:
+            aside.mkdir(parents=True)
+            for part in parts:
+                os.replace(part, aside / part.name)
+            for name in ("outcomes", "cases"):
+                (self.folder / name).mkdir()
+        except OSError as error:
+            raise _cannot_write(aside, error) from error
+        self._files, self._writer = {}, None
+        return aside
+
+    @property
+    def has_results(self) -> bool:
+        """True if the folder has outcomes or cases."""
+        return any(any((self.folder / name).iterdir()) for name in ("outcomes", "cases"))
 
     def append(self, outcome: Outcome) -> None:
         """Write one finished job as one whole line, which stays when this process is killed."""

@@ -5,11 +5,17 @@ Only the fixed phrases of versions that wrote no causes are read here; nothing e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from assay.errors import Cause
 
+_WORDS_OF_UNSUPPORTED = {
+    Cause.ELEMENTS: re.compile(r"the model does not (claim|support)( [A-Z][a-z]?)+"),
+    Cause.CHARGE: re.compile(r"the model (does not support charges|takes no charge).*"),
+    Cause.NO_DATA: re.compile(r"there is no data of kind .*"),
+}
 _NUMBERS = ("nan", "inf", "finite")
 _RUN_ENDS = {
     "not finite": Cause.NOT_FINITE,
@@ -58,7 +64,17 @@ def _row(row: object) -> object:
 def case_row(row: dict[str, Any]) -> dict[str, Any]:
     """A stored case; versions before causes kept `lost` and `failure` in its context."""
     if "failure" in row or not isinstance(row.get("context"), Mapping):
-        return row
+        return _with_unsupported_cause(row)
     context = dict(row["context"])
     lost, failure = (str(context.pop(name, "")) for name in ("lost", "failure"))
-    return {**row, "context": context, "lost": lost, "failure": failure, "cause": cause_of_words(failure)}
+    earlier = {**row, "context": context, "lost": lost, "failure": failure, "cause": cause_of_words(failure)}
+    return _with_unsupported_cause(earlier)
+
+
+def _with_unsupported_cause(row: dict[str, Any]) -> dict[str, Any]:
+    """A stored case with the reason why it is not supported as a cause; earlier versions wrote only the words."""
+    if row.get("cause") or not row.get("unsupported"):
+        return row
+    words = str(row["unsupported"])
+    cause = next((cause for cause, known in _WORDS_OF_UNSUPPORTED.items() if known.fullmatch(words)), Cause.NONE)
+    return {**row, "cause": cause}

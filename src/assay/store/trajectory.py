@@ -115,6 +115,14 @@ class Recorder:
             chunks.pop().unlink(missing_ok=True)  # a disk fault may damage the last chunk; earlier ones are complete
         return None
 
+    def written(self) -> Iterator[Floats]:
+        """The positions (Å) of all frames on disk, in chunks of the shape (frames, atoms, 3)."""
+        last = -np.inf
+        for frames in Trajectory(self.path).chunks():
+            new = frames.series["step"] > last  # a frame that was written twice counts once
+            last = max(last, float(frames.series["step"][-1]))
+            yield frames.positions[new]
+
     def _state_in(self, path: Path) -> dict[str, Any] | None:
         try:
             with open_file(path) as file:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from assay.elements import atomic_numbers
 from assay.errors import AssayError
 from assay.model import Model
 from assay.models.loading import load_model
@@ -42,7 +43,7 @@ class ModelReport:
 def check_model(
     source: object,
     *,
-    elements: tuple[int, ...] | None = None,
+    elements: tuple[str | int, ...] | None = None,
     tolerance: Tolerance | None = None,
     shortest: float = SHORTEST,
     others_refused: bool = True,
@@ -53,7 +54,7 @@ def check_model(
 
     Args:
         source: Anything that `assay.load_model` takes: a name, a factory, a calculator, a `Model`.
-        elements: Atomic numbers to test on, for models that claim none.
+        elements: Elements to test on, such as ("Cu", "Au"), for models that claim none.
         tolerance: How far two answers to the same structure may differ; by default what the precision allows.
         shortest: The shortest distance (Å) at which pairs of atoms are evaluated.
         others_refused: Whether elements outside the claim must be refused.
@@ -62,9 +63,10 @@ def check_model(
             with themselves in a box with that much vacuum.
     """
     model = load_model(source)
-    model = replace(model, card=replace(model.card, elements=elements)) if elements is not None else model
+    if elements is not None:
+        model = replace(model, card=replace(model.card, elements=atomic_numbers(elements, "the elements given")))
     if model.card.elements is None:
-        raise AssayError(f"model '{model.name}' claims no elements; claim them, or give elements=(29, 79) to test on")
+        raise AssayError(f"model '{model.name}' claims no elements; claim them, or give elements=('Cu', 'Au')")
     passed, skipped, failures = [], {}, []
     steps = [*_contract(model, tolerance, shortest, others_refused), *_physics(model, tolerance, conservative, cutoff)]
     for name, reason, call in steps:

@@ -58,12 +58,74 @@ def test_springs_keep_their_energy_and_the_error_falls_with_the_square_of_the_ti
     assert abs(found.values["drift"]) < 1.0
     assert (found.stderr["drift"] or 0.0) < 1.0
     assert found.tolerances["drift"] == 1.0
-    short = seen(SOUND, tmp_path / "short", 100)
-    assert (short.stderr["drift"] or 0.0) > 0.5
-    assert short.tolerances["drift"] == pytest.approx(2.0 * (short.stderr["drift"] or 0.0))
+    assert found.unresolved == ()
     assert found.values["time_step_order"] == pytest.approx(2.0, abs=0.3)
     assert found.values["exchange"] < 0.1
     assert score(found) == 1.0
+
+
+def test_a_run_too_short_to_tell_has_no_score(tmp_path: Path) -> None:
+    short = seen(SOUND, tmp_path, 100)
+    assert (short.stderr["drift"] or 0.0) > 0.5
+    assert short.tolerances["drift"] == pytest.approx(2.0 * (short.stderr["drift"] or 0.0))
+    assert short.unresolved == ("drift",)
+    assert built().case_score(short) is None
+    shortest = seen(SOUND, tmp_path / "shortest", 10)
+    assert shortest.status == "ok"
+    assert "drift" not in shortest.values, "three frames have no slope"
+    assert built().case_score(shortest) is None
+
+
+def test_drifts_of_opposite_sign_do_not_cancel(tmp_path: Path) -> None:
+    up, down = (seen(leaky(rate), tmp_path / str(rate)) for rate in (0.4, -0.4))
+    assert up.values["signed_drift"] > 1.0
+    assert down.values["signed_drift"] < -1.0
+    metrics = {m.name: m.value or 0.0 for m in built().measure([up, replace(down, case="other")])}
+    assert metrics["drift"] == pytest.approx((up.values["drift"] + down.values["drift"]) / 2.0)
+    assert metrics["drift"] > 2.0
+
+
+def with_jumps(size: float) -> Model:
+    """Springs whose energy (eV) jumps where a bond is a little longer than at rest: forces know nothing of it."""
+
+    def model(s: Structure) -> tuple[float, Floats]:
+        energy, forces = SOUND(s)
+        longer = np.linalg.norm(s.positions[0] - s.positions[1]) > 1.45
+        return energy + size * float(longer), forces
+
+    return model
+
+
+def noisy_energy(size: float) -> Model:
+    random = np.random.default_rng(0)
+
+    def model(s: Structure) -> tuple[float, Floats]:
+        energy, forces = SOUND(s)
+        return energy + size * random.normal(), forces
+
+    return model
+
+
+@pytest.mark.parametrize("model", [with_jumps(0.002), noisy_energy(0.001)], ids=["jumps", "noise"])
+def test_an_energy_error_that_does_not_fall_with_the_time_step_fails(model: Model, tmp_path: Path) -> None:
+    found = seen(model, tmp_path, 4000)
+    assert found.values["drift"] < 1.0, "the drift sees nothing"
+    assert found.values["exchange"] < 0.3
+    assert found.values["time_step_order"] < 1.0
+    assert found.status == "failed"
+    assert "power" in found.reason
+    assert score(found) == 0.0
+
+
+@pytest.mark.parametrize("offset", [-5e4, -5e5])
+def test_the_rounding_of_single_precision_is_not_resolved_and_fails_nothing(offset: float, tmp_path: Path) -> None:
+    def model(s: Structure) -> tuple[float, Floats]:
+        energy, forces = SOUND(s)
+        return float(np.float32(energy + offset)), forces
+
+    found = seen(model, tmp_path, 4000)
+    assert found.values["time_step_order"] < 1.0
+    assert "power" not in found.reason
 
 
 def leaky(rate: float) -> Model:

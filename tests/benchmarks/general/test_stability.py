@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from assay.benchmark import Benchmark, Scope, observe_case, planned_cases
+from assay.benchmarks.bases.runs import temperatures
 from assay.benchmarks.registry import registered_benchmarks
+from assay.compute.protocols.integrators import standard_masses
 from assay.data.dataset import Record
 from assay.data.embedded import defaults
 from assay.data.source import DataSource
@@ -17,6 +19,7 @@ from assay.jobs import Dynamics
 from assay.observation import Observation
 from assay.outcome import Outcome
 from assay.structure import Floats, Structure
+from assay.units import ACCELERATION, BOLTZMANN
 from molecule_cases import Model, embedded_lane, source, survey
 from run_cases import HOPELESS, observe_runs, run_case, springs
 
@@ -103,7 +106,7 @@ def test_a_model_that_refuses_at_once_fails() -> None:
 
 
 def test_the_metric_has_the_score_of_the_systems(tmp_path: Path) -> None:
-    asked = built(steps=600, interval=10, seeds=2)
+    asked = built(steps=1600, interval=10, seeds=2)
     (case,) = planned_cases(asked, Scope(survey(), data()))
     assert set(case.jobs) == {"run1", "run2"}
     good = observe_case(asked, case, run_case(case, SOUND, tmp_path))
@@ -115,7 +118,7 @@ def test_the_metric_has_the_score_of_the_systems(tmp_path: Path) -> None:
 
 
 def test_the_error_of_several_seeds_is_their_scatter(tmp_path: Path) -> None:
-    asked = built(steps=600, interval=10, seeds=2)
+    asked = built(steps=1600, interval=10, seeds=2)
     (case,) = planned_cases(asked, Scope(survey(), data()))
     runs = run_case(case, SOUND, tmp_path)
     hot = run_case(case, HOPELESS["wrong_sign_forces"](SOUND), tmp_path / "hot")
@@ -150,3 +153,65 @@ def test_a_protocol_is_what_the_job_says() -> None:
     job = case.jobs["run1"]
     assert isinstance(job, Dynamics)
     assert (job.ensemble, job.temperature, job.timestep, job.steps, job.interval) == ("nvt", 300.0, 1.0, 100_000, 100)
+
+
+def heated(kelvin: float) -> Model:
+    """Springs, and random forces whose heat the thermostat takes away only at this temperature.
+
+    A random force of the size r on a mass m heats each degree of freedom by r² Δt / 2m; friction γ takes away
+    γ k (T − 300 K).
+    """
+    random = np.random.default_rng(7)
+    masses = standard_masses(BODY.numbers)[:, None]
+    size = np.sqrt(2.0 * masses * 0.002 * BOLTZMANN * (kelvin - 300.0) / (1.0 * ACCELERATION))
+
+    def model(s: Structure) -> tuple[float, Floats]:
+        energy, forces = SOUND(s)
+        return energy, forces + size * random.standard_normal(forces.shape)
+
+    return model
+
+
+def test_twice_the_temperature_throughout_is_overheating(tmp_path: Path) -> None:
+    found = seen(heated(600.0), tmp_path, 8000)
+    assert found.values["temperature"] == pytest.approx(600.0, rel=0.25)
+    assert found.detail["verdicts"][0]["kind"] == "overheating"
+    assert score(found) < 0.1
+
+
+def test_a_run_too_short_to_tell_has_no_score(tmp_path: Path) -> None:
+    """18 degrees of freedom have 11 independent kinetic energies in 0.3 ps: twice the temperature would not show."""
+    found = seen(SOUND, tmp_path, 300)
+    assert found.status == "ok"
+    assert built().case_score(found) is None
+    assert "survived" not in found.values
+    assert found.reason.startswith("too short")
+    assert score(seen(HOPELESS["frozen"](SOUND), tmp_path, 300)) < 0.1, "what happens in a short run still counts"
+
+
+def test_the_published_score_stands_beside_it(tmp_path: Path) -> None:
+    lost, sound = seen(losing_a_hydrogen(1000), tmp_path), seen(SOUND, tmp_path)
+    assert lost.values["seed_score"] == lost.values["stability"] < 1.0
+    assert sound.values["seed_score"] == 1.0
+    hot = seen(heated(600.0), tmp_path, 8000)
+    assert hot.values["seed_score"] == 1.0, "the publication looks only for 10 000 K"
+    refused = observe_case(built(), planned_cases(built(), Scope(survey(), data()))[0], {"run1": REFUSED})
+    metrics = {m.name: m for m in built().measure([sound, replace(refused, case="other")])}
+    assert metrics["seed_score"].value == 0.5
+
+
+REFUSED = Outcome("key", "failed", {}, "refused: no")
+
+
+def test_the_temperature_has_what_the_integrator_leaves_out(tmp_path: Path) -> None:
+    """Without it the C-H springs of these stiff molecules would be 10 % too cold."""
+    stiff = springs(REST, 60.0)
+    asked = built(steps=20_000, interval=20)
+    (case,) = planned_cases(asked, Scope(survey(), data()))
+    runs = run_case(case, stiff, tmp_path)
+    found = observe_case(asked, case, runs)
+    lacking = runs["run1"].values["kick_temperature"]
+    assert lacking > 20.0
+    raw = temperatures(runs["run1"])
+    assert found.values["temperature"] == pytest.approx(raw[len(raw) // 2 :].mean() + lacking)
+    assert found.values["temperature"] == pytest.approx(300.0, abs=3.0 * (found.stderr["temperature"] or 0.0))

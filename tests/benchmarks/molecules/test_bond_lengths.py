@@ -105,7 +105,7 @@ def metric_scores(observation: Observation) -> dict[str, float | None]:
 
 
 def test_a_bond_that_is_too_long_has_a_bias_and_the_right_fluctuation(tmp_path: Path) -> None:
-    found = seen(springs(1.08 * REST, STIFFNESS), tmp_path, 6000)
+    found = seen(springs(1.08 * REST, STIFFNESS), tmp_path, 6000, 4)
     assert found.values["bias"] == pytest.approx(0.08 * LENGTH, abs=0.005)
     assert metric_scores(found)["fluctuation_error"] == 1.0
     assert score(found) < 0.1
@@ -127,6 +127,22 @@ def test_a_frozen_molecule_fails_although_it_deviates_by_nothing(tmp_path: Path)
     found = observe_case(asked, case, {"run1": frozen_run(tmp_path)})
     assert found.values["mean_deviation"] == pytest.approx(0.0, abs=1e-6)
     assert score(found) == pytest.approx(0.0, abs=1e-6)
+    assert found.values["literal_score"] == 1.0, "by the words of the publication a frozen molecule is perfect"
+
+
+def test_the_literal_score_counts_every_frame_with_the_published_threshold(tmp_path: Path) -> None:
+    asked = benchmark(NAME)
+    (case,) = planned_cases(asked, Scope(survey(), data(bond_length=LENGTH - 0.08)))
+    found = observe_case(asked, case, {"run1": frozen_run(tmp_path)})
+    assert found.values["literal_score"] == pytest.approx(np.exp(-3.0 * 0.03 / 0.05), rel=1e-4)
+
+
+def test_a_run_that_stopped_counts_as_zero_in_the_literal_score(tmp_path: Path) -> None:
+    good, bad = seen(SOUND, tmp_path / "good", 1000), seen(HOPELESS["nan_after"](SOUND), tmp_path / "bad", 1000)
+    measured = {m.name: m for m in benchmark(NAME).measure([good, bad])}
+    assert (good.values["literal_score"], bad.values["literal_score"]) == (1.0, 0.0)
+    assert measured["literal_score"].value == 0.5
+    assert measured["literal_score"].score is None
 
 
 @pytest.mark.parametrize("model", HOPELESS)
@@ -146,16 +162,54 @@ def test_seeds_are_runs_of_their_own_and_their_scatter_is_an_error(tmp_path: Pat
     assert metrics["mean_deviation"].stderr > 0.0
 
 
-def test_a_short_run_is_not_held_to_what_it_cannot_know(tmp_path: Path, sound: Observation) -> None:
-    assert seen(SOUND, tmp_path, 1000).tolerances["fluctuation_error"] > 0.6
+def test_what_a_short_run_cannot_tell_has_no_score(tmp_path: Path, sound: Observation) -> None:
+    short = seen(SOUND, tmp_path, 1000)
+    assert short.tolerances["fluctuation_error"] > 0.6
+    assert "fluctuation_error" in short.unresolved
+    assert "fluctuation_error" in short.reason
+    assert metric_scores(short)["fluctuation_error"] is None
+    assert sound.unresolved == ()
     assert sound.tolerances["fluctuation_error"] == pytest.approx(np.log(1.4))
+    value = next(m for m in benchmark(NAME).measure([short, sound]) if m.name == "fluctuation_error")
+    assert value.coverage == (2, 2)
+    assert value.score == 1.0, "only the long run counts"
+
+
+@pytest.mark.parametrize(("limit", "seeds"), [(0.004, 1), (0.002, 1), (0.003, 4)])
+def test_a_run_ends_on_the_standard_error_that_is_reported(limit: float, seeds: int, tmp_path: Path) -> None:
+    asked = benchmark(NAME, steps=60_000, interval=5, until_error=limit, seeds=seeds)
+    (case,) = planned_cases(asked, Scope(survey(), data()))
+    runs = run_case(case, SOUND, tmp_path)
+    assert all(run.values["sure_enough"] for run in runs.values())
+    found = observe_case(asked, case, runs)
+    reported = [found.stderr[name] or 0.0 for name in ("mean_deviation", "bias")]
+    assert 0.0 < max(reported) < limit
+    frames = [run.values["frames"] for run in runs.values()]
+    assert max(frames) < 12_001
+    if frames[0] > 0.2 * 12_001 + 240:
+        before = observe_case(asked, case, {"run1": shortened(runs["run1"], frames[0] - 240, tmp_path)})
+        assert max(before.stderr[name] or 1.0 for name in ("mean_deviation", "bias")) >= limit
+
+
+def shortened(run: Outcome, frames: int, folder: Path) -> Outcome:
+    """The same run with fewer frames."""
+    recorder = Recorder(trajectory_path(folder, "short"), 2)
+    positions = np.concatenate([part.positions for part in run.trajectory().chunks()])
+    kinetic = run.trajectory().series("kinetic")
+    for step in range(frames):
+        recorder.add(positions[step], (5.0 * step, 0.0, kinetic[step], 0.0))
+    recorder.finish({})
+    return replace(run, frames=Trajectory(trajectory_path(folder, "short")))
 
 
 def test_the_distance_is_watched_only_if_a_run_may_end_early() -> None:
     (case,) = planned_cases(benchmark(NAME), Scope(survey(), data()))
     (early,) = planned_cases(benchmark(NAME, until_error=0.001), Scope(survey(), data()))
     jobs = [c.jobs["run1"] for c in (case, early)]
-    assert [job.watch for job in jobs if isinstance(job, Dynamics)] == [(), (Watch("distance", (0, 1)),)]
+    assert [job.watch for job in jobs if isinstance(job, Dynamics)] == [
+        (),
+        (Watch("distance", (0, 1), LENGTH, case.context["expected"], True),),
+    ]
 
 
 def test_a_bond_of_unknown_stiffness_is_not_asked() -> None:

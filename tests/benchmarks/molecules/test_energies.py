@@ -130,6 +130,9 @@ def test_each_class_of_interaction_has_its_own_mean_and_failures_count_in_it() -
     found = {m.name: m for m in benchmark("noncovalent_interactions").measure(list(seen.values()))}
     assert found["interaction_energy_error (x)"].value == pytest.approx(1.0)
     assert found["interaction_energy_error (x)"].stderr == pytest.approx(0.5)
+    assert found["interaction_energy_rmse"].value == pytest.approx(math.sqrt((0.5**2 + 1.5**2) / 2))
+    assert found["interaction_energy_rmse (x)"].value == found["interaction_energy_rmse"].value
+    assert found["interaction_energy_rmse"].score is None
     assert found["interaction_energy_error (y)"].score == 0.0
     assert found["interaction_energy_error (y)"].coverage == (0, 1)
 
@@ -190,6 +193,19 @@ def test_reactions_have_two_scores_and_a_way_back() -> None:
     assert values["backward_activation_energy_error"] == pytest.approx(8.0)
     assert values["predicted_backward_activation_energy"] == pytest.approx(48.0)
     assert scores("reactivity_tst", seen)["water"] == pytest.approx((math.exp(-3.0) + 1.0) / 2)
+
+
+def test_root_mean_squares_of_reactions_are_over_all_of_them() -> None:
+    first, second = record("reactions", [0.0, 30.0, -10.0], "a"), record("reactions", [0.0, 20.0, -5.0], "b")
+    seen = [
+        observe("reactivity_tst", source("reactions", made), answers(made, energies))[made.id]
+        for made, energies in ((first, [0.0, 33.0, -9.0]), (second, [0.0, 16.0, -5.0]))
+    ]
+    found = {m.name: m for m in benchmark("reactivity_tst").measure(seen)}
+    assert found["activation_energy_rmse"].value == pytest.approx(math.sqrt((9.0 + 16.0) / 2))
+    assert found["reaction_energy_rmse"].value == pytest.approx(math.sqrt(0.5))
+    # The mean square is 12.5 ± 3.5; the error of its root is that divided by twice the root.
+    assert found["activation_energy_rmse"].stderr == pytest.approx(3.5 / (2.0 * math.sqrt(12.5)))
 
 
 def test_reactions_are_put_in_order_whatever_that_of_the_file() -> None:

@@ -101,6 +101,7 @@ def test_a_model_without_forces_fails_although_its_band_lies_on_the_reference() 
     found = seen(umbrella(forces=0.0))
     assert found.status == "failed"
     assert "there are no forces" in found.reason
+    assert found.values["literal_score"] == 1.0, "the published score asks for convergence only"
 
 
 def test_a_model_of_constant_energy_fails() -> None:
@@ -123,6 +124,7 @@ def test_a_band_that_does_not_converge_fails_and_counts_as_such() -> None:
     good = seen(umbrella())
     share = {m.name: m for m in benchmark(NAME).measure([found, good])}["converged"]
     assert share.value == 0.5
+    assert {m.name: m.value for m in benchmark(NAME).measure([found, good])}["literal_score"] == 0.5
     assert scores(NAME, {"a": found, "b": good}) == {"a": 0.0, "b": 1.0}
 
 

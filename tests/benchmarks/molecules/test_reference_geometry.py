@@ -43,6 +43,7 @@ def test_a_model_with_the_right_minimum_comes_back(moved: bool) -> None:
     assert values["rmsd_from_displaced"] < 0.01
     assert values["bond_change"] == pytest.approx(0.0, abs=1e-9)
     assert scores(NAME, seen) == {"chain": 1.0}
+    assert values["literal_score"] == 1.0
     if moved:
         assert values["strain_ratio"] == pytest.approx(1.0, abs=0.01)
     else:
@@ -63,6 +64,7 @@ def test_without_forces_standing_still_is_no_answer(moved: bool) -> None:
     model = springs(REST.positions)
     seen = observe(NAME, data(moved), lambda s: (model(s)[0], np.zeros((len(s), 3))))
     assert scores(NAME, seen)["chain"] == pytest.approx(0.0, abs=0.1)
+    assert seen["chain"].values["literal_score"] == 1.0, "the publication starts where the answer is"
 
 
 @pytest.mark.parametrize(("moved", "factor", "words"), [

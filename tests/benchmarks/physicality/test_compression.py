@@ -55,12 +55,16 @@ def structures(case: Case) -> tuple[Structure, ...]:
 
 
 def seen(
-    curve: Callable[[Floats], Floats], refused: slice | None = None, pressure: bool = False, push: float = 1.0
+    curve: Callable[[Floats], Floats],
+    refused: slice | None = None,
+    pressure: bool = False,
+    push: float = 1.0,
+    number: int = 29,
 ) -> Observation:
-    """What is observed of fcc copper whose energy per atom (eV) is a function of the nearest distance, touching = 1."""
-    case = cases(survey())["29-fcc"]
+    """What is observed of an fcc crystal whose energy per atom (eV) is a function of the distance, touching = 1."""
+    case = cases(survey((number,)))[f"{number}-fcc"]
     distance = np.asarray(case.context["distance"])
-    energies = curve(distance / TOUCHING)
+    energies = curve(distance / float(case.context["touching"]))
     volume = distance**3 / 2**0.5
     slope = np.gradient(energies, volume)
     points = [
@@ -163,8 +167,12 @@ def test_a_well_is_perfect() -> None:
     assert COMPRESSION.case_score(found) == 1.0
 
 
-def test_a_wall_without_a_well_is_no_fault() -> None:
-    found = seen(wall, pressure=True)
+def test_a_crystal_that_only_repels_fails_unless_its_atoms_form_molecules() -> None:
+    copper = seen(wall, pressure=True)
+    assert copper.status == "failed"
+    assert "only repel" in copper.reason
+    assert COMPRESSION.case_score(copper) == 0.0
+    found = seen(wall, pressure=True, number=18)
     assert found.values["energy_minima"] == 0.0
     assert found.values["pressure_flips"] == 0.0
     assert found.values["spearman_compression"] == -1.0
@@ -215,7 +223,7 @@ def test_a_few_refused_points_are_reported_and_many_fail() -> None:
     few = seen(morse, slice(0, 3))
     assert few.status == "ok"
     assert few.values["refused_fraction"] == pytest.approx(3 / 40)
-    assert "3 of 40 points: refused: too dense" in few.reason
+    assert few.reason == "3 of 40 structures without an answer: refused: too dense"
     many = seen(morse, slice(0, 12))
     assert many.status == "failed"
     assert COMPRESSION.case_score(many) == 0.0

@@ -159,11 +159,40 @@ def test_a_morse_curve_is_perfect() -> None:
     json.dumps(plain(found.detail), allow_nan=False)
 
 
-def test_a_purely_repulsive_pair_is_not_punished_for_having_no_well() -> None:
+def test_a_curve_that_only_repels_is_wrong_for_atoms_that_bind_and_right_for_noble_gases() -> None:
     energy = 50.0 * np.exp(-2.0 * GRID)
     found = seen(energy, 2.0 * energy)
-    assert five(found) == [0.0, 0.0, 0.0, pytest.approx(-1.0), None]
+    assert five(found) == [0.0, 0.0, 0.0, pytest.approx(-1.0), -1.0]
+    assert "no bond" in found.reason
+    assert DIATOMICS.case_score(found) == pytest.approx((3.0 * np.exp(-3.0) + 1.0) / 5.0, abs=1e-9)
+    noble = survey(card=ModelCard("a model", elements=(1, 18)), answered=(1, 18))
+    for case in planned_cases(DIATOMICS, Scope(noble))[1:]:
+        free = observe_case(DIATOMICS, case, {"scan": answered(energy, 2.0 * energy)})
+        assert five(free) == [0.0, 0.0, 0.0, pytest.approx(-1.0), None]
+        assert free.tolerances == dict.fromkeys(FIVE[:3], 1.0)
+        assert DIATOMICS.case_score(free) == 1.0
+        assert DIATOMICS.case_score(observe_case(DIATOMICS, case, {"scan": answered(*morse(0.4, 1.5, 3.5))})) == 1.0
+
+
+def test_rounding_in_the_tail_of_a_repulsive_curve_is_no_attraction() -> None:
+    energy = 50.0 * np.exp(-4.0 * GRID) + 1e-9 * (GRID > 4.0) * GRID
+    assert seen(energy, 4.0 * energy).values["spearman_attraction"] == -1.0
+
+
+@pytest.mark.parametrize(("depth", "width", "length"), [(0.52, 0.78, 3.92), (0.45, 0.69, 4.65)], ids=["K2", "Cs2"])
+def test_soft_bonds_of_real_molecules_are_perfect(depth: float, width: float, length: float) -> None:
+    found = seen(*morse(depth, width, length))
+    assert found.values["energy_inflections"] == 0.0
     assert DIATOMICS.case_score(found) == 1.0
+
+
+def test_two_wells_score_as_badly_as_none() -> None:
+    energy, force = morse()
+    second = -2.0 * np.exp(-(((GRID - 3.5) / 0.3) ** 2))
+    found = seen(energy + second, force + 2.0 * second * (GRID - 3.5) / 0.09)
+    metric = next(m for m in DIATOMICS.metrics if m.name == "energy_minima")
+    assert found.values["energy_minima"] == 2.0
+    assert metric.score(found) == pytest.approx(np.exp(-3.0))
 
 
 @pytest.mark.parametrize(("total", "ignored"), [(0.0, False), (-1e5, True)])
@@ -211,18 +240,22 @@ def test_atoms_that_do_not_feel_each_other_have_failed(energy: Floats, force: Fl
     assert DIATOMICS.case_score(found) == 0.0
 
 
-def test_one_missing_point_fails_the_pair() -> None:
-    found = seen(*morse(), reasons={99: "returned the energy nan", 3: "refused: too close"})
-    assert found.status == "failed"
-    assert found.reason == "2 of 100 structures without an answer; the first: refused: too close"
-    assert not found.values
-    assert np.isnan(found.detail["energies"]).sum() == 2
-    nothing = seen(*morse(), reasons=dict.fromkeys(range(100), "refused: no"))
-    assert nothing.reason.startswith("100 of 100 ")
+def test_a_tenth_of_the_points_may_be_missing_and_no_more() -> None:
+    few = seen(*morse(), reasons={99: "returned the energy nan", 3: "refused: too close"})
+    assert five(few) == pytest.approx([1.0, 1.0, 1.0, -1.0, 1.0])
+    assert few.reason == ("2 of 100 structures without an answer: 1 × refused: too close; 1 × returned the energy nan")
+    assert few.values["refused_fraction"] == pytest.approx(0.02)
+    assert np.isnan(few.detail["energies"]).sum() == 2
+    inside = seen(*morse(), reasons=dict.fromkeys(range(20, 30), "refused: no"))
+    assert five(inside) == pytest.approx([1.0, 1.0, 1.0, -1.0, 1.0])
+    assert inside.values["force_energy_gap"] < 2e-3
+    many = seen(*morse(), reasons=dict.fromkeys(range(11), "refused: no"))
+    assert (many.status, many.values) == ("failed", {})
+    assert many.reason.startswith("11 of 100 ")
 
 
 def test_failed_pairs_pull_every_scored_metric_down() -> None:
-    pairs = [seen(*morse()), replace(seen(*morse(), reasons={0: "refused: no"}), case="H-O")]
+    pairs = [seen(*morse()), replace(seen(*morse(), reasons=dict.fromkeys(range(11), "refused")), case="H-O")]
     measured = {m.name: m for m in DIATOMICS.measure(pairs)}
     for name in FIVE:
         assert measured[name].score == pytest.approx(0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from assay.jobs import Band, Job, Probe, Relaxation, SinglePoints
 from assay.model import Model
 from assay.models.loading import from_object
 from assay.outcome import ERROR, FAILED, OK, Outcome
+from assay.remarks import batch_remarks
 from assay.sabotage.sound import SoundPotential
 from assay.structure import Floats, Structure
 
@@ -47,6 +49,11 @@ def engine_of(
     batch = Batch(answer)
     model: Model = replace(from_object(build), build_batch=lambda: batch)
     return BatchedEngine(CalculatorEngine(model)), batch
+
+
+def given_up(engine: BatchedEngine) -> dict[int, str]:
+    """The sizes whose batches are not used any more, with the reasons."""
+    return {width: size.given_up for width, size in engine.pool.sizes.items() if size.given_up}
 
 
 def curve(count: int, first: int = 29, second: int = 79) -> SinglePoints:
@@ -86,9 +93,38 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_and_later_batches_are_s
     for outcome in engine.run(jobs):
         assert outcome.status == OK
         same(outcome, dict(jobs)[outcome.key])
-    assert not engine.pool.why_disabled
+    assert not given_up(engine)
     assert engine.pool.sizes[2].ceiling == 0  # 64 atoms do not fit, so only single structures are left
     assert sum(size > 10 for size in batch.sizes) <= 3
+
+
+def test_a_size_that_fails_in_batches_does_not_cost_the_others_theirs() -> None:
+    def no_clusters(structures: Sequence[Structure]) -> Answers:
+        if max(map(len, structures)) > 4:
+            raise ValueError("too large for a batch")
+        return exact(structures)
+
+    engine, batch = engine_of(no_clusters)
+    large = SinglePoints(tuple(cluster((29, 79), size=30, variant=v) for v in range(40)))
+    for outcome in engine.run([("large", large), ("small", curve(300))]):
+        same(outcome, large if outcome.key == "large" else curve(300))
+    assert list(given_up(engine)) == [32]
+    batch.sizes.clear()
+    (outcome,) = engine.run([("again", curve(200))])
+    assert max(batch.sizes) > 20
+    assert not batch_remarks([outcome])
+
+
+def test_an_error_of_the_adapter_is_not_blamed_on_the_model() -> None:
+    def raise_here(structures: Sequence[Structure]) -> Answers:
+        raise IndexError("list index out of range")
+
+    ours = FunctionType(raise_here.__code__, {**globals(), "__name__": "assay.models._mace_batch"})
+    for answer, blamed in ((ours, True), (raise_here, False)):
+        engine, _ = engine_of(answer)  # type: ignore[arg-type]
+        (outcome,) = engine.run([("a", curve(120))])
+        same(outcome, curve(120))
+        assert ("an error of Assay, not of the model" in outcome.provenance["batch"]["given_up"]) is blamed
 
 
 def test_one_refused_structure_does_not_affect_the_others() -> None:
@@ -110,7 +146,7 @@ def test_one_refused_structure_does_not_affect_the_others() -> None:
     assert [i for i, p in enumerate(points) if not p.ok] == [40]
     assert "3 Å is refused" in points[40].reason
     assert "3 Å is refused" in str(outcome.provenance["batch"])
-    assert not engine.pool.why_disabled
+    assert not given_up(engine)
 
 
 def broken(structures: Sequence[Structure]) -> Answers:
@@ -142,9 +178,12 @@ def test_wrong_batches_are_disabled_and_the_reason_is_stored(
     job = curve(120)
     (outcome,) = engine.run([("a", job)])
     same(outcome, job)
-    assert "batches were disabled" in engine.pool.why_disabled
+    assert given_up(engine)
     assert outcome.provenance["batch"]["alone"] >= GIVE_UP
     assert outcome.provenance["batch"]["why_alone"]
+    assert outcome.provenance["batch"]["given_up"] in given_up(engine).values()
+    (remark,) = batch_remarks([outcome])
+    assert f"{outcome.provenance['batch']['alone']} structures were computed one at a time" in remark
     calls = len(batch.sizes)
     (again,) = engine.run([("b", curve(40))])
     same(again, curve(40))
@@ -285,7 +324,7 @@ def test_structures_of_a_batch_with_nan_are_evaluated_alone(always_batched: None
     single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
-    assert "NaN, infinite numbers" in engine.pool.why_disabled
+    assert any("NaN, infinite numbers" in reason for reason in given_up(engine).values())
 
 
 def test_too_little_memory_halves_the_batch_in_any_round(always_batched: None) -> None:
@@ -299,7 +338,7 @@ def test_too_little_memory_halves_the_batch_in_any_round(always_batched: None) -
     single = CalculatorEngine(from_object(SoundPotential))
     for outcome in engine.run(list(jobs.items())):
         equal(outcome, single.run(outcome.key, jobs[outcome.key]))
-    assert not engine.pool.why_disabled
+    assert not given_up(engine)
     assert max(batch.sizes) > 3
 
 

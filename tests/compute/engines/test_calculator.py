@@ -228,7 +228,7 @@ def test_one_refused_structure_does_not_affect_the_others_of_its_job() -> None:
     assert [points[i].pbc for i in (0, 2)] == ["FFF", "FFF"]
     assert np.isnan(points[1].forces).all()
     assert points[1].forces.shape == (2, 3)
-    assert outcome.reason == "2 of 4 structures: refused: ValueError: no gold"
+    assert outcome.reason == "2 of 4 structures: 1 × refused: ValueError: no gold; 1 × returned the energy nan"
     assert "no gold" in outcome.traceback
 
 

@@ -150,7 +150,7 @@ def test_a_molecule_in_a_box_is_superposed_like_an_isolated_one() -> None:
     job = Band(HCN, turned, images=5, steps=10)
     boxes = Band(boxed(HCN), boxed(turned), images=5, steps=10)
     isolated, in_box = (engine_of(EMT).run("key", j).values for j in (job, boxes))
-    np.testing.assert_allclose(isolated["energies"], in_box["energies"], atol=1e-6)
+    np.testing.assert_allclose(isolated["energies"], in_box["energies"], atol=1e-4)
     assert np.ptp(np.diff(in_box["positions"], axis=0), axis=0).max() < 2.0
 
 

@@ -13,13 +13,16 @@ from ase.mep import NEB
 from ase.mep.neb import IDPP
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from assay.compute.protocols.band_path import (
     band_forces,
+    embedded,
     image_vectors,
     interpolated,
     nearest,
     pair_misfit,
+    path_from_distances,
     superposed_path,
 )
 from assay.structure import Floats, from_atoms
@@ -131,3 +134,40 @@ def test_a_flat_molecule_stays_flat_if_nothing_collides() -> None:
 def test_vectors_in_the_open_stay_as_they_are() -> None:
     vectors = np.random.default_rng(0).normal(scale=10.0, size=(4, 3))
     assert nearest(vectors, HCN) is vectors
+
+
+def _bonds(path: Floats) -> Floats:
+    """Distances C-N, C-H and N-H of each image of HCN."""
+    carbon, nitrogen, hydrogen = (HCN.numbers.tolist().index(z) for z in (6, 7, 1))
+    pairs = ((carbon, nitrogen), (carbon, hydrogen), (nitrogen, hydrogen))
+    return np.array([np.linalg.norm(path[:, i] - path[:, j], axis=1) for i, j in pairs])
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("images", [7, 9, 11])
+def test_hydrogen_goes_around_carbon_and_nitrogen_and_does_not_push_them_apart(bend: float, images: int) -> None:
+    start, end = HCN.positions.copy(), HNC.positions.copy()
+    hydrogen = HCN.numbers.tolist().index(1)
+    start[hydrogen, 0] += bend
+    end[hydrogen, 0] += bend
+    stops = superposed_path(np.array([start, end]))
+    path = interpolated(stops[0], stops[1], images, HCN, rotates=True)
+    carbon_nitrogen, carbon, nitrogen = _bonds(path)
+    assert np.ptp(carbon_nitrogen) < 0.1
+    assert carbon.min() > 0.9
+    assert nitrogen.min() > 0.9
+    np.testing.assert_allclose(_bonds(path[-1:]), _bonds(end[None]), atol=1e-9)
+
+
+@given(arrays(np.float64, (6, 3), elements=st.floats(-3.0, 3.0, width=32)))
+def test_positions_are_recovered_from_their_distances(positions: Floats) -> None:
+    distances = np.linalg.norm(positions[:, None] - positions[None], axis=2)
+    found = embedded(distances)
+    np.testing.assert_allclose(np.linalg.norm(found[:, None] - found[None], axis=2), distances, atol=1e-5)
+
+
+def test_a_path_to_the_mirror_image_is_not_made_from_distances() -> None:
+    """Left and right have the same distances, so a path made of them goes nowhere and would have to jump at its end."""
+    left = np.array([[0.0, 0.0, 0.0], [1.1, 0.0, 0.0], [0.0, 1.3, 0.0], [0.0, 0.0, 1.5], [-0.9, -0.9, -0.9]])
+    targets = np.tile(np.linalg.norm(left[:, None] - left[None], axis=2), (7, 1, 1)) + np.eye(5)
+    assert path_from_distances(left, left * [1.0, 1.0, -1.0], targets) is None

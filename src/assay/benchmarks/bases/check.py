@@ -16,6 +16,7 @@ from assay.benchmarks.bases.limits import Refused, Residual
 from assay.errors import INVALID
 from assay.observation import Metric, MetricValue, Observation, Plot, Verdict, metric_value
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
+from assay.reasons import Group, Reason, grouped
 from assay.score import grade, mean_score
 from assay.survey import Survey
 
@@ -89,7 +90,7 @@ class Check(Benchmark):
             evaluated=len(compared),
             refused=sum(1 for o in refused if o.cause not in INVALID),
             skipped=len(skipped),
-            comment=_comment(worst if letter != "A" else None, compared, broken, refused, lost, skipped),
+            comment=_comment(compared, broken, refused, lost, skipped),
             where=worst.where if worst else "",
             why=worst.why if worst else "",
             floor=worst.floor if worst else None,
@@ -155,23 +156,17 @@ def _letter(worst: Residual | None, passed: bool | None, refused: int, compared:
     return max(letter, "D") if refused and 3 * refused >= compared else letter
 
 
-def _comment(worst: Residual | None, compared: list, broken: list, refused: list, lost: list, skipped: list) -> str:
-    """What a reader should know; a pass with the best letter needs no comment."""
-    parts = []
-    if broken:
-        parts.append(f"fails for {_names(broken)}: {broken[0].reason}")
-    elif worst is not None:
-        parts.append(f"largest error: {worst.where}")
+def _comment(compared: list, broken: list, refused: list, lost: list, skipped: list) -> str:
+    """What a reader should know, reason by reason; a pass without refusals needs no comment."""
+    worst_first = sorted(broken, key=lambda o: -o.values.get("error_over_tolerance", math.inf))
+    parts = [f"fails for {group.sentence}" for group in _groups(worst_first)]
     silent = [o for o in refused if o not in broken]
-    if silent:
-        parts.append(f"refused {_names(silent)} ({silent[0].reason})")
-    if lost:
-        parts.append(f"not finished for {_names(lost)} ({lost[0].reason})")
+    parts += [f"refused {group.names} ({group.reason})" for group in _groups(silent)]
+    parts += [f"not finished for {group.names} ({group.reason})" for group in _groups(lost)]
     if skipped and not (compared or broken or refused or lost):
-        parts.append(skipped[0].reason)
+        parts += [group.reason for group in _groups(skipped)]
     return "; ".join(parts)
 
 
-def _names(observations: Sequence[Observation]) -> str:
-    names = [o.case for o in observations]
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+def _groups(observations: Sequence[Observation]) -> list[Group]:
+    return grouped(Reason(o.case, o.reason, o.cause) for o in observations)

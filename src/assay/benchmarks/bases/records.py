@@ -16,7 +16,7 @@ from assay.benchmark import Benchmark, Case, Scope, failed
 from assay.benchmarks.bases.points import refusals, silence
 from assay.configurations import symbol
 from assay.data.dataset import EMBEDDED, Card, DataSet, Record
-from assay.errors import AssayError
+from assay.errors import AssayError, Cause
 from assay.jobs import Job, SinglePoints
 from assay.observation import Metric, Observation
 from assay.outcome import OK, Outcome
@@ -31,6 +31,9 @@ SAME_ENERGY = 1e-6
 """An ion and the neutral molecule whose energies (eV) differ by less have the same energy."""
 
 CHARGE_IGNORED = Metric("charge_ignored", "1", optional=True)
+LITERAL = Metric("literal_score", "1", ideal=1.0, counts_failed=True, failed_value=0.0)
+"""The score by the words of the publication, reported where the score of Assay is defined in another way."""
+
 IGNORES = "ignores the charge: the ion has the energy of the neutral molecule"
 
 
@@ -77,6 +80,10 @@ class RecordBenchmark(Benchmark):
         """The numbers of a case against its reference."""
         raise AssayError(f"benchmark '{self.name}' compares nothing; give it a method 'compare'")
 
+    def literal(self, case: Case, outcomes: Mapping[str, Outcome]) -> float | None:
+        """The score of a case by the words of the publication; None where that is the score of this benchmark."""
+        return None
+
     def disqualified(self, case: Case, outcomes: Mapping[str, Outcome]) -> str:
         """Why the outcomes prove nothing, however well they fit: refused, or without physics. Empty if they do."""
         points = outcomes[POINTS].points() if POINTS in outcomes else []
@@ -100,13 +107,15 @@ class RecordBenchmark(Benchmark):
 
     def without_cases(self, scope: Scope) -> Case:
         """Without data there is nothing to ask."""
-        return Case("nothing", {}, unsupported=f"there is no data of kind '{self.kind}'")
+        return Case("nothing", {}, unsupported=f"there is no data of kind '{self.kind}'", cause=Cause.NO_DATA)
 
     def _case(self, name: str, record: Record, card: Card, survey: Survey) -> Case:
         source = {"name": card.name, "level": card.level, "lane": card.lane, "sha256": card.sha256}
         context = {"data": source, **self.context_of(record)}
-        unsupported = self.obstacle(record, survey) or outside_claims(record, survey)
-        if unsupported:
+        if unsupported := outside_claims(record, survey):
+            cause = Cause.ELEMENTS if unsupported_elements(record, survey) else Cause.CHARGE
+            return Case(name, {}, context, unsupported, cause=cause)
+        if unsupported := self.obstacle(record, survey):
             return Case(name, {}, context, unsupported)
         jobs = self.jobs_of(record, survey)
         first = record.structures[0]
@@ -117,7 +126,9 @@ class RecordBenchmark(Benchmark):
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The comparison, unless the outcomes prove nothing; ions are also asked whether their charge matters."""
         reason = self.disqualified(case, outcomes)
-        return failed(case, reason) if reason else with_charge(self.compare(case, outcomes), outcomes)
+        seen = failed(case, reason) if reason else with_charge(self.compare(case, outcomes), outcomes)
+        literal = self.literal(case, outcomes)
+        return seen if literal is None else replace(seen, values={**seen.values, LITERAL.name: literal})
 
     def observe_null(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The comparison alone: the thresholds must not be passed by a model without physics."""
@@ -146,11 +157,15 @@ def spin_of(structure: Structure, charge: int) -> int | None:
     return None if structure.spin is None else 1 + (int(structure.numbers.sum()) - charge) % 2
 
 
+def unsupported_elements(record: Record, survey: Survey) -> list[int]:
+    """Atomic numbers of a record that the model does not support."""
+    present = {int(z) for structure in record.structures for z in structure.numbers}
+    return sorted(present - set(survey.species))
+
+
 def outside_claims(record: Record, survey: Survey) -> str:
     """Why the model does not support a record; empty if it does."""
-    present = {int(z) for structure in record.structures for z in structure.numbers}
-    missing = sorted(present - set(survey.species))
-    if missing:
+    if missing := unsupported_elements(record, survey):
         return f"the model does not support {' '.join(symbol(z) for z in missing)}"
     charge = next((s.charge for s in record.structures if s.charge), 0)
     if charge and survey.card.charge is False:

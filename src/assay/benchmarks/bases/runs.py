@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.blocks import Average, average
-from assay.analysis.events import STABLE, RunJudgement, judge_run
+from assay.analysis.events import STABLE, TOO_SHORT, RunJudgement, judge_run
 from assay.analysis.fluctuations import energy_fluctuations, pooled
 from assay.analysis.motion import Problem
 from assay.analysis.topology import Topology
@@ -18,6 +18,7 @@ from assay.errors import AssayError
 from assay.jobs import Data, Dynamics, Job
 from assay.observation import Observation
 from assay.outcome import FAILED, Outcome
+from assay.reasons import counted
 from assay.structure import Floats, Structure
 from assay.units import BOLTZMANN
 
@@ -42,8 +43,8 @@ def runs_of(outcomes: Mapping[str, Outcome], name: str = "run") -> list[Outcome]
 
 
 def stopped(runs: Sequence[Outcome]) -> str:
-    """Why the first run that stopped did so; empty if all went to their end."""
-    return next((run.reason for run in runs if run.status == FAILED), "")
+    """Why runs stopped; empty if all went to their end."""
+    return counted(run.reason for run in runs if run.status == FAILED)
 
 
 def followed(run: Outcome, quantity: Callable[[Floats], Floats]) -> Floats:
@@ -75,9 +76,14 @@ def energy_exchange(run: Outcome) -> tuple[float, float]:
 
 
 def mean_temperature(runs: Sequence[Outcome]) -> Average:
-    """The mean temperature (K) of the second halves of all runs."""
-    halves = [(series := temperatures(run))[len(series) // 2 :] for run in runs]
-    return pooled([average(half) for half in halves])
+    """The mean temperature (K) of the second halves of all runs, with what the integrator is known to leave out.
+
+    Velocities after complete steps are too cold by (ω Δt)² / 4. What they lack is the mean temperature of half a kick,
+    which each run reports; results of earlier versions have none.
+    """
+    means = [average((series := temperatures(run))[len(series) // 2 :]) for run in runs]
+    lacking = [float(run.values.get("kick_temperature", 0.0)) for run in runs]
+    return pooled([mean._replace(value=mean.value + more) for mean, more in zip(means, lacking, strict=True)])
 
 
 def body_of(structure: Structure) -> dict[str, object]:
@@ -96,7 +102,13 @@ def judged(body: Data, run: Outcome, target: float = 300.0) -> RunJudgement:
     )
     expected, freedom = (int(run.values[name]) for name in ("expected_frames", "freedom"))
     ended = Problem(str(run.values["stopped"]), str(run.values["stopped_cause"]))
-    return judge_run(_frames(run), start, target, expected, freedom, ended)
+    return judge_run(_frames(run), start, target, expected, freedom, ended, _renewal(run))
+
+
+def _renewal(run: Outcome) -> float:
+    """The friction of the thermostat times the time between two frames."""
+    clock = times(run)
+    return Dynamics.friction * float(clock[1] - clock[0]) if len(clock) > 1 else 1.0
 
 
 def failed_run(case: Case, runs: Sequence[Outcome], seen: Observation | None = None) -> Observation | None:
@@ -109,9 +121,16 @@ def failed_run(case: Case, runs: Sequence[Outcome], seen: Observation | None = N
     if seen is None:
         return None
     for run in (judged(case.context["body"], run) for run in runs):
-        if run.kind != STABLE:
-            return failed(case, f"{run.kind} at frame {run.frame}: {run.reason}", seen.values, seen.detail)
+        if run.kind not in (STABLE, TOO_SHORT):
+            return replace(seen, status=FAILED, reason=f"{run.kind} at frame {run.frame}: {run.reason}")
     return None
+
+
+def marked_unresolved(seen: Observation, names: Sequence[str]) -> Observation:
+    """The observation without scores for values that the runs are too short to judge."""
+    if not names:
+        return seen
+    return replace(seen, unresolved=tuple(names), reason=f"the runs are too short to judge {' and '.join(names)}")
 
 
 def _frames(run: Outcome) -> Iterator[tuple[Floats, Floats]]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log, sqrt
+from typing import Any
 
-from assay.analysis.fluctuations import independent_amplitudes
 from assay.benchmarks.bases.records import RecordBenchmark
-from assay.benchmarks.bases.runs import replicas
+from assay.benchmarks.bases.runs import followed, replicas, stopped
 from assay.data.dataset import Record
 from assay.errors import AssayError
 from assay.jobs import Dynamics, Job, Watch
 from assay.observation import Metric, Plot
+from assay.outcome import Outcome
+from assay.score import soft_threshold
 from assay.structure import Floats
 from assay.survey import Survey
 
@@ -31,8 +33,10 @@ FLUCTUATION = (
 class ThermalBenchmark(RecordBenchmark):
     """Simulations at 300 K of `steps` of 1 fs, a frame every `interval` steps, repeated with `seeds` seeds.
 
-    With `until_error` (Å) a run ends as soon as the standard error of the followed quantity is below it. A subclass
-    writes `watched`, `context_of` (with the entry `body`) and `compare`.
+    With `until_error` (Å) a run ends as soon as the standard errors of its scored averages are below it. Each of N runs
+    ends at sqrt(N) / 2 times it: then the error of their mean is half of it, or, if the runs differ more than their own
+    errors tell, their scatter, which is below it with a probability of 95 %. A subclass writes `watched`, `context_of`
+    (with the entry `body`) and `compare`.
     """
 
     worst_counts = True
@@ -45,20 +49,23 @@ class ThermalBenchmark(RecordBenchmark):
     drop_start: bool = True
     """Leave out the start of a run, in which it still warms up."""
 
-    def watched(self, record: Record) -> Watch:
-        """The quantity that is followed."""
+    def watched(self, context: Mapping[str, Any]) -> Watch:
+        """The quantity that is followed, from the context of a case."""
         raise AssayError(f"benchmark '{self.name}' follows nothing; give it a method 'watched'")
+
+    @property
+    def spacing(self) -> float:
+        """The time (ps) between two frames."""
+        return self.interval * Dynamics.timestep / 1000.0
 
     def jobs_of(self, record: Record, survey: Survey) -> dict[str, Job]:
         """A run for each seed."""
-        watch = (self.watched(record),) if self.until_error is not None else ()
         start = survey.placed(record.structures[0])
-        job = Dynamics(start, steps=self.steps, interval=self.interval, watch=watch, until_error=self.until_error)
+        job = Dynamics(start, steps=self.steps, interval=self.interval)
+        if self.until_error is not None:
+            error = self.until_error * (sqrt(self.seeds) / 2.0 if self.seeds > 1 else 1.0)
+            job = replace(job, watch=(self.watched(self.context_of(record)),), until_error=error)
         return replicas(job, self.seeds)
-
-    def amplitudes(self, kept: Sequence[Floats], modes: int = 1) -> float:
-        """How many independent amplitudes of vibration the kept parts of all runs hold."""
-        return independent_amplitudes(sum(map(len, kept)) * self.interval / 1000.0, Dynamics.friction, modes)
 
 
 def thermal_plots(quantity: str, label: str) -> tuple[Plot, ...]:
@@ -67,3 +74,11 @@ def thermal_plots(quantity: str, label: str) -> tuple[Plot, ...]:
         Plot("series", quantity, "time", label, "time (ps)", f"{label} (Å)"),
         Plot("histogram", "histogram", "edges", f"distribution of the {label}", f"{label} (Å)", "frames"),
     )
+
+
+def literal_mean(runs: Sequence[Outcome], deviation: Callable[[Floats], Floats], threshold: float) -> float:
+    """The published score of runs: that of a deviation (Å), averaged over all frames; 0 if a run stopped."""
+    if stopped(runs):
+        return 0.0
+    means = [float(followed(run, deviation).mean()) for run in runs]
+    return soft_threshold(sum(means) / len(means), threshold)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from assay.benchmarks.builders.ice import ice_cell
 from assay.configurations import symbol
-from assay.structure import Structure, from_atoms
+from assay.structure import Structure
 from assay.survey import Survey
+
+_FCC = ((0.0, 0.0, 0.0), (0.0, 0.5, 0.5), (0.5, 0.0, 0.5), (0.5, 0.5, 0.0))
+CUBIC_SITES = {
+    "fcc": _FCC,
+    "bcc": ((0.0, 0.0, 0.0), (0.5, 0.5, 0.5)),
+    "diamond": tuple(tuple(x + shift for x in site) for site in _FCC for shift in (0.0, 0.25)),
+}
+"""Atoms of a cubic cell, in its edges."""
 
 OUT_OF_PLACE = 0.2
 """How far (Å) a displaced atom is from its site."""
@@ -55,6 +65,9 @@ def _is_cubic(number: int) -> bool:
 
 def _cubic_crystal(number: int) -> Structure:
     """2 × 2 × 2 cubic cells of an element."""
-    from ase.build import bulk
+    from ase.data import reference_states
 
-    return from_atoms(bulk(symbol(number), cubic=True).repeat(2))
+    state: dict[str, Any] = reference_states[number]  # type: ignore[assignment]
+    edge, sites = float(state["a"]), CUBIC_SITES[state["symmetry"]]
+    cell = Structure.build([number] * len(sites), edge * np.array(sites), edge * np.eye(3), "TTT")
+    return cell.repeated((2, 2, 2))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.configurations import symbol
+from assay.reasons import counted
 from assay.structure import Floats, Structure
 from assay.survey import Survey, touching
 
@@ -123,7 +124,7 @@ def molecule_scene(survey: Survey, patterns: Sequence[str], edge: float) -> Scen
         body = clusters[label]
         centred = body.positions - body.positions.mean(axis=0)
         return Scene(f"{label} cluster", body.numbers, centred, pattern, edge, spin)
-    return next((s.reason for s in survey.subjects if s.reason), "the model answered for no element")
+    return counted(s.reason for s in survey.subjects if s.reason) or "the model answered for no element"
 
 
 def stand_in(survey: Survey, wanted: int) -> int:

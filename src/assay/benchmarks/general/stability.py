@@ -4,14 +4,21 @@ A potential may be right about every energy in a table and still lose a hydrogen
 simulation with it means anything.
 
 Protocol: NVT at 300 K from the structures of the data set; f is the frame of the first event, N the number of frames.
-- stability: the published score. 1 if nothing happens; 0.5 + f / 2N if a hydrogen is lost (more than 2.5 Å from its
-  atom and from all other heavy atoms until the end); f / 2N if the run explodes (10 000 K too hot, or a hundred times
-  hotter than a frame before). Events that the publication does not look for score like an explosion: NaN or infinite
-  numbers, a bond of two heavy atoms longer than 1.5 sums of covalent radii, fragments, atoms nearer than half the sum
-  of their radii, and a temperature that stays above 1.5 times the target. A run without thermal motion scores 0. With
-  several seeds it is the mean.
+- stability: 1 if nothing happens; 0.5 + f / 2N if a hydrogen is lost; f / 2N if the run explodes (10 000 K too hot, or
+  a hundred times hotter than a frame before) or stops. A hydrogen is lost if it is more than 2.5 Å from its atom and
+  bonded to no other, which is further than 1.5 sums of covalent radii from every heavy atom, and if no atom holds it
+  again for ten frames. Events that the publication does not look for score like an explosion: NaN or infinite numbers;
+  a bond of two heavy atoms longer than 1.5 sums of covalent radii; fragments (also half of all hydrogens lost); atoms
+  nearer than half the sum of their radii; overheating, which is a mean temperature from f to the end of more than 1.2
+  times the target, by more than 4 standard errors. A run without thermal motion scores 0, and so does one whose second
+  half is colder than 0.75 times the target by more than 4 standard errors. The relative error of a mean temperature is
+  known: sqrt(2 / (degrees of freedom × friction × time)). A run that would not show twice the target temperature has
+  no score. With several seeds it is the mean.
+- seed_score: the published score by the letter (reported): explosions, and the first frame in which a hydrogen is more
+  than 2.5 Å from its atom, whatever else it is bonded to.
 - survived: the share of systems to which nothing happened (reported).
-- temperature: the mean over the second half of the run (reported).
+- temperature: the mean over the second half of the run (reported). Velocities after complete steps are too cold by
+  (ω Δt)² / 4 for a vibration of frequency ω; this part, which follows from the forces, is added.
 - Score of a system: stability itself.
 Reference: none; a sound model lasts.
 Cite: MLIPAudit for the kinds of systems and the score.
@@ -21,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import ClassVar
 
 import numpy as np
@@ -51,8 +59,10 @@ class Stability(RecordBenchmark):
     """Simulations of `steps` of 1 fs, a frame every `interval` steps; embedded systems of up to `most_atoms`."""
 
     kind = "stability"
+    version = 2
     metrics = (
         Metric("stability", "1", ideal=1.0, is_score=True),
+        Metric("seed_score", "1", ideal=1.0, optional=True, counts_failed=True, failed_value=0.0),
         Metric("survived", "1", ideal=1.0),
         Metric("temperature", "K"),
     )
@@ -94,9 +104,11 @@ class Stability(RecordBenchmark):
         """What happened in each run; a run that stopped is judged by the frames that it has."""
         runs = runs_of(outcomes)
         events = [judged(case.context["body"], run) for run in runs]
-        score, scatter = mean_score([event.score for event in events])
-        worst, heat = min(events, key=lambda event: event.score), mean_temperature(runs)
-        values = {"stability": score or 0.0, "survived": float(worst.kind == STABLE)}
+        scores = [event.score for event in events if event.score is not None]
+        score, scatter = mean_score(scores)
+        worst = min(events, key=lambda event: 2.0 if event.score is None else event.score)
+        heat, values = mean_temperature(runs), {"seed_score": fmean(event.seed_score for event in events)}
+        values |= {} if score is None else {"stability": score, "survived": float(worst.kind == STABLE)}
         values |= {"temperature": heat.value} if np.isfinite(heat.value) else {}
         kelvin, expected = thinned(temperatures(runs[0])).tolist(), int(runs[0].values["expected_frames"])
         detail = {

@@ -7,6 +7,7 @@ Protocol: single points of the complex at all distances of the reference. A mode
 fails.
 - interaction_energy_error: error of the lowest energy of the curve minus that at the largest distance; for repulsive
   complexes the highest minus the same. Also reported for each class of interaction.
+- interaction_energy_rmse: root mean square of that error over all complexes, and for each class (reported).
 - curve_rmse: error of the whole curve, relative to the largest distance (reported).
 - monomer_interaction_energy_error: error of E(complex) − E(first) − E(second) at the geometry that is lowest (highest)
   in the reference, with the charges of the two molecules (reported).
@@ -45,6 +46,7 @@ class NoncovalentInteractions(RecordBenchmark):
     optional = (CHARGE, MONOMERS)
     metrics = (
         Metric(ERROR, "kcal/mol", threshold=1.0, by_group=True),
+        Metric("interaction_energy_rmse", "kcal/mol", rms_of=ERROR, by_group=True),
         Metric("curve_rmse", "kcal/mol"),
         Metric(f"monomer_{ERROR}", "kcal/mol"),
         CHARGE_IGNORED,

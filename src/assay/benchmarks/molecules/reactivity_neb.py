@@ -10,6 +10,8 @@ the band where it started, on the reference itself.
 - ts_rmsd: distance of its atoms from the reference transition state after superposition.
 - reaction_energy_error: error of the energy of the product above the reactant (reported).
 - converged: the share of bands that converged (reported).
+- barrier_rmse: root mean square of barrier_error over all reactions (reported).
+- literal_score: 1 for a band that converged, the published score (reported). It is also 1 for a model without forces.
 - Score of a reaction: the worse of barrier_error and ts_rmsd.
 Reference: that of the data set, named with its level of theory in every result.
 Cite: Grambow, Pattanaik and Green (2020); Henkelman and Jónsson (2000); MLIPAudit, which asks for convergence only.
@@ -25,7 +27,7 @@ import numpy as np
 from assay.analysis.superposition import superposed_rmsd
 from assay.benchmark import Case, failed
 from assay.benchmarks.bases.reactions import ordered, reference_energies
-from assay.benchmarks.bases.records import CHARGE_IGNORED, POINTS, RecordBenchmark
+from assay.benchmarks.bases.records import CHARGE_IGNORED, LITERAL, POINTS, RecordBenchmark
 from assay.data.dataset import Record
 from assay.jobs import Band, Job, SinglePoints
 from assay.observation import Metric, Observation, Plot
@@ -47,7 +49,9 @@ class ReactivityNeb(RecordBenchmark):
         Metric("barrier_error", "kcal/mol", threshold=3.0),
         Metric("ts_rmsd", "Å", threshold=0.15),
         Metric("reaction_energy_error", "kcal/mol"),
+        Metric("barrier_rmse", "kcal/mol", rms_of="barrier_error"),
         Metric("converged", "1", ideal=1.0, counts_failed=True),
+        LITERAL,
         CHARGE_IGNORED,
     )
     plots = (
@@ -74,6 +78,11 @@ class ReactivityNeb(RecordBenchmark):
     def context_of(self, record: Record) -> dict[str, object]:
         """Energies relative to the reactant (kcal/mol) and the transition state."""
         return {"reference": reference_energies(record), "top": ordered(record)[1].positions}
+
+    def literal(self, case: Case, outcomes: Mapping[str, Outcome]) -> float | None:
+        """Whether the band converged, and nothing else."""
+        outcome = outcomes[BAND]
+        return float(outcome.status == OK and bool(outcome.values["converged"]))
 
     def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """Height and place of the saddle point."""

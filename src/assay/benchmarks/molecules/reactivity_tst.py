@@ -8,6 +8,7 @@ change fails.
 - activation_energy_error: error of E(transition state) − E(reactant).
 - reaction_energy_error: error of E(product) − E(reactant).
 - backward_activation_energy_error: error of E(transition state) − E(product) (reported).
+- activation_energy_rmse, reaction_energy_rmse: root mean squares of both errors over all reactions (reported).
 - Score of a reaction: the mean over the first two.
 Reference: that of the data set, named with its level of theory in every result.
 Cite: Grambow, Pattanaik and Green (2020), and MLIPAudit for metrics and thresholds.
@@ -41,6 +42,8 @@ class ReactivityTst(RecordBenchmark):
         Metric("activation_energy_error", "kcal/mol", threshold=3.0),
         Metric("reaction_energy_error", "kcal/mol", threshold=2.0),
         Metric("backward_activation_energy_error", "kcal/mol"),
+        Metric("activation_energy_rmse", "kcal/mol", rms_of="activation_energy_error"),
+        Metric("reaction_energy_rmse", "kcal/mol", rms_of="reaction_energy_error"),
         CHARGE_IGNORED,
     )
     plots = (

@@ -10,6 +10,8 @@ Protocol: two minimisations to 0.01 eV/Å, one from the reference geometry and o
 - strain_ratio: energy that the displaced copy releases over that of the reference. Outside of a factor of 2.5 (as with
   wrong units) the molecule fails.
 - stiffness: mean second derivative of the energy, if the data has no energies; outside of 1 to 120 eV/Å² it fails.
+- literal_score: the score of rmsd_from_reference alone, as published (reported), whether or not the minimisation
+  converged. It is 1 for a model without forces.
 - Score of a molecule: the worse of the two rmsd, so that a model without forces does not pass by standing still.
 Reference: geometries of the data set, named with their level of theory in every result.
 Cite: OpenFF Industry Benchmark (D'Amore et al. 2022); MLIPAudit, whose first metric starts from the same frame.
@@ -27,7 +29,7 @@ from assay.analysis.superposition import superposed_rmsd
 from assay.benchmark import Case, failed
 from assay.benchmarks.bases import minima
 from assay.benchmarks.bases.points import refusals
-from assay.benchmarks.bases.records import CHARGE_IGNORED, RecordBenchmark
+from assay.benchmarks.bases.records import CHARGE_IGNORED, LITERAL, RecordBenchmark
 from assay.benchmarks.builders.displaced import displaced_copy, mean_square_displacement, random_displacements
 from assay.configurations import radius, symbol
 from assay.data.dataset import Record
@@ -35,8 +37,12 @@ from assay.data.rules import DISPLACED, REFERENCE
 from assay.jobs import Job, Relaxation, SinglePoints
 from assay.observation import Metric, Observation, Plot
 from assay.outcome import OK, Outcome
+from assay.score import soft_threshold
 from assay.survey import Survey
 from assay.units import KCAL
+
+PUBLISHED = 0.075
+"""The threshold of the publication (Å)."""
 
 STIFFNESS, STRAIN_FACTOR = "stiffness", 2.5
 STIFFNESS_RANGE = (1.0, 120.0)
@@ -49,12 +55,13 @@ class ReferenceGeometry(RecordBenchmark):
 
     kind = "reference_geometry"
     metrics = (
-        Metric("rmsd_from_reference", "Å", threshold=0.075),
-        Metric("rmsd_from_displaced", "Å", threshold=0.075),
+        Metric("rmsd_from_reference", "Å", threshold=PUBLISHED),
+        Metric("rmsd_from_displaced", "Å", threshold=PUBLISHED),
         Metric("bond_change", "Å"),
         Metric("angle_change", "°"),
         Metric("strain_ratio", "1", ideal=1.0, optional=True),
         Metric("stiffness", "eV/Å²", optional=True),
+        LITERAL,
         CHARGE_IGNORED,
     )
     plots = (
@@ -101,6 +108,14 @@ class ReferenceGeometry(RecordBenchmark):
             if not 1.0 / STRAIN_FACTOR <= ratio <= STRAIN_FACTOR:
                 return f"the displaced copy releases {ratio:.3g} times the energy that it should"
         return ""
+
+    def literal(self, case: Case, outcomes: Mapping[str, Outcome]) -> float | None:
+        """The score of the first minimisation, wherever and whyever it ended."""
+        end = outcomes[REFERENCE].values.get("positions")
+        if outcomes[REFERENCE].status != OK or end is None:
+            return 0.0
+        start, counted = np.asarray(case.context["positions"]), np.asarray(case.context["counted"])
+        return soft_threshold(superposed_rmsd(np.asarray(end)[counted], start[counted]), PUBLISHED)
 
     def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """Where the minimisations ended."""

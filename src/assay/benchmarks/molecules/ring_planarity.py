@@ -7,7 +7,8 @@ Protocol: NVT at 300 K from the reference geometry. A molecule that breaks, heat
 - plane_rmsd_mean: mean over the frames of the root mean square distance of the ring atoms from their best plane
   (principal components), the published metric. Good up to 0.05 Å, or to what heat alone may do to a ring in a run of
   this length if that is more, as in purine.
-- literal_score: its score with 0.05 Å for all rings (reported); the publication calls 0.3 Å the limit of a flat ring.
+- literal_score: the score of that distance over all frames with 0.05 Å for all rings (reported); 0 for a run that
+  stopped. The publication calls 0.3 Å the limit of a flat ring.
 - fluctuation: root mean square of the same distance; fluctuation_ratio is its ratio to that of a harmonic ring,
   fluctuation_error the absolute logarithm of that ratio. Good up to a factor of 1.4, or to twice its own standard error
   in a short run.
@@ -20,21 +21,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from assay.analysis.blocks import average
-from assay.analysis.fluctuations import pooled, spread, without_warm_up
 from assay.analysis.planes import plane_rmsd
+from assay.analysis.thermal import plane_averages, unresolved
 from assay.benchmark import Case
-from assay.benchmarks.bases.records import CHARGE_IGNORED
-from assay.benchmarks.bases.runs import body_of, failed_run, followed, mean_temperature, runs_of, thinned, times
-from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, thermal_plots
+from assay.benchmarks.bases.records import CHARGE_IGNORED, LITERAL
+from assay.benchmarks.bases.runs import (
+    body_of,
+    failed_run,
+    followed,
+    marked_unresolved,
+    mean_temperature,
+    runs_of,
+    thinned,
+    times,
+)
+from assay.benchmarks.bases.thermal import FACTOR, FLUCTUATION, ThermalBenchmark, literal_mean, thermal_plots
 from assay.data.dataset import Record
-from assay.jobs import Watch
+from assay.jobs import Dynamics, Watch
 from assay.observation import Metric, Observation
 from assay.outcome import OK, Outcome
-from assay.score import soft_threshold
 
 FLAT = 0.05
 BY_SIZE: Mapping[int, float] = {4: 0.02, 5: 0.0245, 6: 0.0365, 9: 0.0558}
@@ -46,18 +55,20 @@ GFN2-xTB (data_generation/fluctuations.py)."""
 class RingPlanarity(ThermalBenchmark):
     """The distance of ring atoms from their plane."""
 
+    version = 2
     kind = "rings"
     metrics = (
         Metric("plane_rmsd_mean", "Å", threshold=FLAT),
         *FLUCTUATION,
-        Metric("literal_score", "1", ideal=1.0),
+        LITERAL,
         CHARGE_IGNORED,
     )
     plots = thermal_plots("plane_rmsd", "distance from the plane")
 
-    def watched(self, record: Record) -> Watch:
+    def watched(self, context: Mapping[str, Any]) -> Watch:
         """The distance of the ring atoms from their plane."""
-        return Watch("plane", tuple(_ring(record)))
+        ring = tuple(int(atom) for atom in context["ring"])
+        return Watch("plane", ring, expected=float(context["expected"]), drop_start=self.drop_start)
 
     def context_of(self, record: Record) -> dict[str, object]:
         """The ring, and how far (Å) heat moves its atoms out of the plane."""
@@ -66,6 +77,11 @@ class RingPlanarity(ThermalBenchmark):
         expected = float(record.info.get("plane_fluctuation", BY_SIZE[size]))  # type: ignore[arg-type]
         return {"body": body_of(record.structures[0]), "ring": ring, "expected": expected}
 
+    def literal(self, case: Case, outcomes: Mapping[str, Outcome]) -> float | None:
+        """The score of the mean distance over all frames, the start included."""
+        ring = [int(i) for i in case.context["ring"]]
+        return literal_mean(runs_of(outcomes), lambda positions: plane_rmsd(positions[:, ring]), FLAT)
+
     def compare(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """Mean and root mean square distance over all runs."""
         runs, ring = runs_of(outcomes), [int(i) for i in case.context["ring"]]
@@ -73,23 +89,27 @@ class RingPlanarity(ThermalBenchmark):
             return end
         expected = float(case.context["expected"])
         whole = [followed(run, lambda positions: plane_rmsd(positions[:, ring])) for run in runs]
-        kept = without_warm_up(whole, self.drop_start)
-        mean, heat = pooled([average(d) for d in kept]), mean_temperature(runs)
-        moved = spread([d**2 for d in kept], expected, self.amplitudes(kept, len(ring) - 3))
+        (mean, moved, kept), heat = (
+            plane_averages(whole, self.watched(case.context), self.spacing, Dynamics.friction),
+            mean_temperature(runs),
+        )
         values = {
             "plane_rmsd_mean": mean.value,
             **moved.values(),
-            "literal_score": soft_threshold(mean.value, FLAT),
             "expected_fluctuation": expected,
             "temperature": heat.value,
         }
-        width = mean.value * moved.log_stderr  # the mean is known no better than the amplitudes
-        errors = {"plane_rmsd_mean": max(mean.stderr or 0.0, width), "temperature": heat.stderr, **moved.errors()}
+        errors = {"plane_rmsd_mean": mean.stderr, "temperature": heat.stderr, **moved.errors()}
         counts, edges = np.histogram(np.concatenate(kept), 40)
         series = {"time": thinned(times(runs[0])), "plane_rmsd": thinned(whole[0])}
         detail = {**series, "histogram": counts, "edges": edges}
         limits = {"plane_rmsd_mean": max(FLAT, moved.allowed_factor * expected), **moved.tolerance(FACTOR)}
+        poor = {
+            "plane_rmsd_mean": unresolved(mean.value, mean.stderr, max(FLAT, expected), limits["plane_rmsd_mean"]),
+            "fluctuation_error": unresolved(abs(moved.log_ratio), moved.log_stderr, FACTOR),
+        }
         seen = Observation(case.id, OK, values, detail=detail, tolerances=limits, stderr=errors)
+        seen = marked_unresolved(seen, [name for name, is_poor in poor.items() if is_poor])
         return failed_run(case, runs, seen) or seen
 
 

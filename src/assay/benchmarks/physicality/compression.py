@@ -9,8 +9,9 @@ nearest-neighbour distances, in even ratios from 0.45 to 2.0 times the distance 
 radii, or in the model's own length scale if that is another). No crystal is denser than one atom per Å³, and all are
 pulled to 3 Å at least. H and He, which would need denser crystals, and models without periodic systems get a
 cuboctahedron of 13 atoms, no nearer than 0.5 Å. E is the energy per atom; the well is the lowest point beyond 0.65
-touching distances. A structure fails if more than a tenth of its points are refused, if its energy is flat, or if an
-atom out of its site feels no force.
+touching distances. A structure fails if more than a tenth of its points are refused, if its energy is flat, if an atom
+out of its site feels no force, or if it has no minimum and its atoms should bind: all elements but noble gases and H,
+N, O, F, Cl, Br, I, which form molecules instead.
 - energy_minima: minima at least 0.1 eV deep; a curve that falls at its dense end has one there. Good up to 1.
 - holes: 1 if E falls by more than 0.1 eV on the way in from the well, or from the touching distance if that is nearer.
 - pressure_flips: sign changes of the pressure without |P| ≤ 1 GPa, for models with stress. Good up to 1.
@@ -31,8 +32,9 @@ import numpy as np
 
 from assay.analysis.compression import compression_shape
 from assay.benchmark import Benchmark, Case, Scope, failed
+from assay.benchmarks.bases.bonding import crystal_binds
 from assay.benchmarks.bases.limits import raised_threshold
-from assay.benchmarks.bases.points import first_refusal
+from assay.benchmarks.bases.points import first_refusal, refusals, too_few
 from assay.benchmarks.builders.crystals import displaced_atom, lattice
 from assay.configurations import radius, symbol
 from assay.errors import AssayError
@@ -52,9 +54,6 @@ WIDEST = 3.0
 WITNESS = (0.8, 1.0, 1.25)
 """Touching distances at which an atom out of its site must feel a force."""
 
-ANSWERED = 0.9
-"""The share of points that a curve must have to be judged."""
-
 
 @dataclass(frozen=True)
 class Compression(Benchmark):
@@ -69,7 +68,8 @@ class Compression(Benchmark):
         Metric("spearman_expansion", "1", ideal=1.0),
     )
     plots = (Plot("curve", "energy", "distance", "energy of the crystal", "distance (Å)", "energy (eV/atom)"),)
-    catches = ("soft_core_hole", "wiggly", "zero_force", "constant_energy", "frozen", "raises")
+    version = 2
+    catches = ("only_repels", "soft_core_hole", "wiggly", "zero_force", "constant_energy", "frozen", "raises")
     points: int = 40
     shortest: float = 0.45
     longest: float = 2.0
@@ -112,15 +112,14 @@ class Compression(Benchmark):
         scan = tuple(lattice(number, kind, d) for d in distances)
         shifted = tuple(displaced_atom(lattice(number, kind, factor * touch)) for factor in WITNESS)
         jobs = {"scan": SinglePoints(scan, wanted), "witness": SinglePoints(shifted)}
-        return Case(f"{subject.label}-{kind}", jobs, {"distance": distances, "touching": touch})
+        context = {"distance": distances, "touching": touch, "binds": crystal_binds(number)}
+        return Case(f"{subject.label}-{kind}", jobs, context)
 
     def observe(self, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
         """The shape of the curve."""
         points, witnesses = (outcomes[role].points() for role in ("scan", "witness"))
         known = np.array([p.ok for p in points])
-        count = int(np.count_nonzero(~known))
-        refused = f"{count} of {len(points)} points: {first_refusal(points)}" if count else ""
-        if known.mean() < ANSWERED:
+        if refused := too_few(points):
             return failed(case, refused)
         pushes = [1e3 * float(np.abs(p.forces).max()) for p in witnesses if p.ok]
         if not pushes:
@@ -136,4 +135,6 @@ class Compression(Benchmark):
         distance = np.asarray(case.context["distance"])[known]
         values, detail = compression_shape(distance, energy, pressure, touch, WELL_FROM * touch)
         values["refused_fraction"] = float(1.0 - known.mean())
-        return Observation(case.id, OK, values, refused, detail)
+        if case.context["binds"] and not values["energy_minima"]:
+            return failed(case, "no density binds: the atoms only repel each other", values, detail)
+        return Observation(case.id, OK, values, refusals(points), detail)

@@ -28,6 +28,7 @@ from assay.configurations import cluster, symbol
 from assay.errors import INVALID
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome
+from assay.reasons import counted
 from assay.structure import Structure
 from assay.survey import Survey
 
@@ -65,7 +66,7 @@ class SpeciesSupported(Check):
         invalid = [p.reason for p in points if p.cause in INVALID]
         missing = sorted(set(sizes) - answered)
         hopeless = invalid or 1 in missing or len(missing) == len(set(sizes)) - 1
-        reason = (invalid or [p.reason for p in points if not p.ok] or [""])[0]
+        reason = counted(invalid or [p.reason for p in points if not p.ok])
         where = f"{case.id}, {' and '.join(map(str, missing))} atoms: {reason}" if missing or invalid else case.id
         count = math.inf if hopeless else float(len(missing))
         unit = "cluster sizes without an answer"

@@ -28,6 +28,12 @@ class BatchSize:
     megabytes: float = 0.0
     """Memory of the last batch."""
 
+    given_up: str = ""
+    """Why structures of this size are not evaluated in batches any more; empty as long as they are."""
+
+    disagreements: int = 0
+    """Structures that failed in a batch and succeeded with the calculator."""
+
     shortest: float = 0.0
     """Time (s) of the fastest batch on rung 1; a batch of a few structures takes about as long."""
 

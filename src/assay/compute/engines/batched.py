@@ -38,6 +38,7 @@ class Task:
     in_batches: int = 0
     alone: int = 0
     why_alone: str = ""
+    given_up: str = ""
 
     def take(self, place: int, answer: Answer, seconds: float) -> None:
         """Keep the result of one structure of this round."""
@@ -46,6 +47,7 @@ class Task:
         self.in_batches += not answer.why_alone
         self.alone += bool(answer.why_alone)
         self.why_alone = self.why_alone or answer.why_alone
+        self.given_up = self.given_up or answer.given_up
         if isinstance(answer.point, MemoryError):
             self.memory_error = answer.point
         else:
@@ -70,13 +72,14 @@ class Task:
 
     def _outcome(self, ending: Ending, error: BaseException | None = None) -> Outcome:
         self.structures, self.points = [], {}
-        batch: dict[str, object] = {"structures": self.in_batches, "alone": self.alone}
+        reasons = {"why_alone": self.why_alone, "given_up": self.given_up}
+        batch = {"structures": self.in_batches, "alone": self.alone, **{k: v for k, v in reasons.items() if v}}
         provenance = {
             "engine": "batched",
             "started": self.started,
             "finished": time.time(),
             "cpu_seconds": round(self.cpu, 6),
-            "batch": {**batch, **({"why_alone": self.why_alone} if self.why_alone else {})},
+            "batch": batch,
         }
         trace = "".join(traceback.format_exception(error)) if error is not None else ""
         return Outcome(self.key, ending.status, ending.values, ending.reason, trace, provenance, ending.cause)

@@ -21,7 +21,7 @@ from assay.outcome import Point, no_point
 from assay.structure import Structure
 
 GIVE_UP = 3
-"""Batches are disabled after this number of structures that fail in a batch and succeed with the calculator."""
+"""Batches of a size are given up after this number of structures that fail in one and succeed with the calculator."""
 
 FEW = LADDER[2]
 """Small structures join a batch of larger ones if all of them, padded to the larger size, have at most this many
@@ -34,10 +34,14 @@ MEMORY_WORDS = ("out of memory", "not enough memory", "can't allocate", "cannot 
 
 
 class Answer(NamedTuple):
-    """The point of a structure, or the error if memory was too small for it alone; and why it was not in a batch."""
+    """The point of a structure, or the error if memory was too small for it alone; and why it was not in a batch.
+
+    `given_up` is the reason if batches of this size are not used any more, which is reported to the user.
+    """
 
     point: Point | MemoryError
     why_alone: str = ""
+    given_up: str = ""
 
 
 class Pool:
@@ -47,11 +51,6 @@ class Pool:
         self.single = single
         self.sizes: dict[int, BatchSize] = {}
         """The batch size for structures of up to 1, 2, 4, 8, … atoms."""
-
-        self.why_disabled = ""
-        """Why batches are not used any more; empty as long as they are used."""
-
-        self.disagreements = 0
 
     @property
     def evaluator(self) -> BatchEvaluator:
@@ -65,7 +64,7 @@ class Pool:
             waiting = sum(len(structures[i]) for i in members)
             done = 0
             while done < len(members):
-                rung = 0 if self.why_disabled else size.rung(waiting)
+                rung = 0 if size.given_up else size.rung(waiting)
                 batch = _first_batch(members[done:], structures, LADDER[rung])
                 atoms = sum(len(structures[i]) for i in batch)
                 answers, seconds = self._timed([structures[i] for i in batch], atoms, rung, size)
@@ -78,8 +77,8 @@ class Pool:
         """Results of one batch and their CPU seconds, which are also recorded for the choice of the batch size."""
         started = time.process_time()
         if rung == 0:
-            why = self.why_disabled or "one at a time is faster"
-            answers = [Answer(self._alone(s), why) for s in structures]
+            why = size.given_up or "one at a time is faster"
+            answers = [Answer(self._alone(s), why, size.given_up) for s in structures]
         else:
             held = held_megabytes()
             answers = self._together(structures, size)
@@ -93,12 +92,12 @@ class Pool:
         points, reason, no_memory = self._evaluated(structures)
         if no_memory:
             size.ceiling = max(0, min(size.ceiling, rung_below(sum(len(s) for s in structures))))
-        if points is None and len(structures) > 1 and not self.why_disabled:
+        if points is None and len(structures) > 1 and not size.given_up:
             middle = len(structures) // 2
             return self._together(structures[:middle], size) + self._together(structures[middle:], size)
         usable = points if points is not None else [None] * len(structures)
         answers = [
-            Answer(p) if p is not None else self._repeated_alone(s, reason)
+            Answer(p) if p is not None else self._repeated_alone(s, reason, size)
             for p, s in zip(usable, structures, strict=True)
         ]
         return self._compared(structures, answers, size)
@@ -109,6 +108,8 @@ class Pool:
             results = list(self.evaluator.evaluate(structures))
         except (Exception, SystemExit) as error:
             text = f"{type(error).__name__}: {error}".strip()
+            if is_error_of_assay(error):
+                text = f"an error of Assay, not of the model: {text}"
             no_memory = isinstance(error, MemoryError) or any(word in text.lower() for word in MEMORY_WORDS)
             return None, f"in a batch: {text.splitlines()[0]}", no_memory
         if len(results) != len(structures):
@@ -116,14 +117,14 @@ class Pool:
         points = [_point(energy, forces, s) for (energy, forces), s in zip(results, structures, strict=True)]
         return points, "the batch gave NaN, infinite numbers or arrays of the wrong shape", False
 
-    def _repeated_alone(self, structure: Structure, reason: str) -> Answer:
+    def _repeated_alone(self, structure: Structure, reason: str, size: BatchSize) -> Answer:
         """The result of the calculator for a structure without a usable result from the batch."""
         point = self._alone(structure)
         if isinstance(point, Point) and point.ok:
-            self.disagreements += 1
-            if self.disagreements >= GIVE_UP and not self.why_disabled:
-                self.why_disabled = f"batches were disabled: {reason}"
-        return Answer(point, reason)
+            size.disagreements += 1
+            if size.disagreements >= GIVE_UP and not size.given_up:
+                size.given_up = reason
+        return Answer(point, reason, size.given_up)
 
     def _alone(self, structure: Structure) -> Point | MemoryError:
         try:
@@ -135,7 +136,7 @@ class Pool:
 
     def _compared(self, structures: Sequence[Structure], answers: list[Answer], size: BatchSize) -> list[Answer]:
         """Compare the first batch of a size with the calculator, which also gives the calculator's time per atom."""
-        if 0 in size.seconds or self.why_disabled:
+        if 0 in size.seconds or size.given_up:
             return answers
         size.seconds[0] = np.inf
         for i in dict.fromkeys(np.linspace(0, len(structures) - 1, SPOT_CHECKS).astype(int).tolist()):
@@ -144,13 +145,20 @@ class Pool:
             size.record(0, time.process_time() - started, len(structures[i]))
             if isinstance(alone, Point) and isinstance(together, Point) and not _agree(alone, together):
                 difference = abs(alone.energy - together.energy)
-                self.why_disabled = (
-                    f"batches were disabled: the energies of a structure in a batch and alone differ by "
-                    f"{difference:.2g} eV"
-                )
-        if not self.why_disabled:
+                size.given_up = f"the energies of a structure in a batch and alone differ by {difference:.2g} eV"
+        if not size.given_up:
             return answers
-        return [Answer(self._alone(s), self.why_disabled) for s in structures]  # no result of this batch is reliable
+        # No result of this batch is reliable.
+        return [Answer(self._alone(s), size.given_up, size.given_up) for s in structures]
+
+
+def is_error_of_assay(error: BaseException) -> bool:
+    """True if code of Assay itself raised an error, and not the package of the model that it called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
+    return str(name).partition(".")[0] == "assay" and not isinstance(error, ModelFailure | MemoryError)
 
 
 def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:

@@ -91,10 +91,10 @@ def rotates_freely(structure: Structure) -> bool:
 def first_path(start: Structure, end: Structure, job: Band) -> Floats:
     """The path on which the band starts, from end to end, or in two parts that meet at `through`."""
     stops = np.array([stop.positions for stop in (start, job.through, end) if stop is not None])
-    if rotates_freely(start):
-        stops = superposed_path(stops)
+    free = rotates_freely(start)
+    stops = superposed_path(stops) if free else stops
     if job.through is None:
-        return interpolated(stops[0], stops[1], job.images, start)
+        return interpolated(stops[0], stops[1], job.images, start, free)
     middle = job.images // 2
     first = interpolated(stops[0], stops[1], middle + 1, start)
     second = interpolated(stops[1], stops[2], job.images - middle, start)

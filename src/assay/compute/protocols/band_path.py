@@ -6,6 +6,8 @@ Chem. Phys. 113, 9978 (2000), improved tangent; Henkelman, Uberuaga and Jónsson
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,9 @@ ANCHOR = 1e-4
 
 CLASH = 0.5
 """Two atoms collide on a straight path if they get closer than this fraction of their distance at both ends."""
+
+JUMP = 3.0
+"""A path jumps where a step is longer than this factor times the usual one."""
 
 DISPLACEMENT = 0.2
 """Displacement (Å) of the middle of a path with a collision, so that the atoms can avoid each other."""
@@ -89,23 +94,68 @@ def _tangents(steps: Floats, energies: Floats) -> Floats:
     return np.asarray(tangent / np.where(length > 0.0, length, 1.0))
 
 
-def interpolated(start: Floats, end: Floats, images: int, frame: Structure) -> Floats:
-    """A path on which the distances of all pairs of atoms change as evenly as possible."""
+def interpolated(start: Floats, end: Floats, images: int, frame: Structure, rotates: bool = False) -> Floats:
+    """A path on which the distances of all pairs of atoms change as evenly as possible.
+
+    If atoms collide on the straight path, it is bent aside. If the molecule `rotates` freely, its images are also made
+    from the distances alone, in which no atoms collide, and the path counts that keeps the distances better: H goes
+    around C and N from HCN to HNC, while on the straight path it would have to push them apart. The end is then turned.
+    """
     fractions = np.linspace(0.0, 1.0, images)[:, None, None]
     path = start + fractions * nearest(end - start, frame)
     distances = _distances(_vectors(path[[0, -1]], frame))
     targets = distances[0] + fractions * (distances[1] - distances[0])
-    if _collides(_distances(_vectors(path, frame)), distances):
-        direction = np.random.default_rng(0).normal(size=start.shape)
-        path = path + DISPLACEMENT * np.sin(np.pi * fractions) * direction / largest_norm(direction)
-    minimiser = Fire()
+    if not _collides(_distances(_vectors(path, frame)), distances):
+        return _evened(path, targets, frame)[0]
+    direction = np.random.default_rng(0).normal(size=start.shape)
+    aside = path + DISPLACEMENT * np.sin(np.pi * fractions) * direction / largest_norm(direction)
+    detours = [_evened(aside, targets, frame)]
+    if rotates and (embedded := path_from_distances(start, end, targets)) is not None:
+        detours.append(_evened(embedded, targets, frame))
+    return min(detours, key=lambda detour: detour[1])[0]
+
+
+def path_from_distances(start: Floats, end: Floats, targets: Floats) -> Floats | None:
+    """A path whose images have the target distances (images, atoms, atoms) as nearly as three dimensions allow.
+
+    Each image is superposed onto the one before, mirrored if that fits better. None if the path then arrives at the
+    mirror image of the end, or jumps.
+    """
+    images = [start]
+    for distances in targets[1:-1]:
+        image = embedded(distances)
+        images.append(min((_superposed_onto(image * flip, images[-1]) for flip in (1.0, -1.0)), key=_far(images[-1])))
+    images.append(_superposed_onto(end, images[-1]))
+    steps = np.linalg.norm(np.diff(np.array(images), axis=0), axis=(1, 2))
+    return np.array(images) if steps.max() <= JUMP * np.median(steps) else None
+
+
+def embedded(distances: Floats) -> Floats:
+    """Positions (Å) of atoms with these distances, by classical scaling: the three largest principal coordinates."""
+    squares = (distances * (1.0 - np.eye(len(distances)))) ** 2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    values, vectors = np.linalg.eigh(-0.5 * centred)
+    count = min(3, len(values))
+    positions = np.zeros((len(distances), 3))
+    positions[:, :count] = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :count]
+    return positions
+
+
+def _far(before: Floats) -> Callable[[Floats], float]:
+    """A function that says how far (Å) an image is from the one before."""
+    return lambda image: float(np.linalg.norm(image - before))
+
+
+def _evened(path: Floats, targets: Floats, frame: Structure) -> tuple[Floats, float]:
+    """The path relaxed in the image-dependent pair potential, and the misfit of its worst image."""
+    path, minimiser = path.copy(), Fire()
     for _ in range(IDPP_STEPS):
         energies, pair_forces = pair_misfit(path, targets, frame)
         forces = band_forces(image_vectors(path, frame), energies, pair_forces[1:-1], 0.1, False)
         if largest_norm(forces) < IDPP_LIMIT:
             break
         path[1:-1] = minimiser.step(path[1:-1], forces)
-    return path
+    return path, float(pair_misfit(path, targets, frame)[0].max())
 
 
 def pair_misfit(path: Floats, targets: Floats, frame: Structure) -> tuple[Floats, Floats]:

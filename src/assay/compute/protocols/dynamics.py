@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,6 +26,10 @@ class FrameWriter(Protocol):
         """The state after the last complete chunk; None if there is none."""
         ...
 
+    def written(self) -> Iterable[Floats]:
+        """The positions of all frames up to that state, in chunks of the shape (frames, atoms, 3)."""
+        ...
+
     def add(self, positions: Floats, row: tuple[float, ...]) -> bool:
         """Add a frame; true if the state should be saved now."""
         ...
@@ -42,7 +47,10 @@ def run_dynamics(job: Dynamics, writer: FrameWriter) -> Requests[Ending]:
     """Run a simulation to its end, or to the first problem: then the job has failed, with the step and the reason."""
     saved = writer.resume()
     simulation = new_simulation(job) if saved is None else resumed_simulation(job, saved)
-    record = RunRecord(job, writer, simulation)
+    integrator = Langevin.build(
+        simulation.masses, job.timestep, job.temperature, 0.0 if job.ensemble == "nve" else job.friction / 1000.0
+    )
+    record = RunRecord(job, writer, simulation, integrator)
     if saved is not None:
         record.restore(saved)
     else:
@@ -51,9 +59,6 @@ def run_dynamics(job: Dynamics, writer: FrameWriter) -> Requests[Ending]:
             return Ending(FAILED, {}, point.reason, point.cause)
         simulation.take(point)
         record.add_frame()
-    integrator = Langevin.build(
-        simulation.masses, job.timestep, job.temperature, 0.0 if job.ensemble == "nve" else job.friction / 1000.0
-    )
     while simulation.step < job.steps and not record.over:
         integrator.drift(simulation.positions, simulation.velocities, simulation.forces, simulation.random)
         simulation.step += 1
@@ -91,12 +96,15 @@ class RunRecord:
     job: Dynamics
     writer: FrameWriter
     simulation: Simulation
+    integrator: Langevin
     frames: int = 0
     problem: Problem = NO_PROBLEM
     precise_enough: bool = False
     """True if the standard errors of all watched quantities are below the limit of the job."""
 
     _last_temperature: float = 0.0
+    _kicks: tuple[float, int] = (0.0, 0)
+    """Sum of the temperatures of half a kick (K), and number of frames, without the first fifth of the planned run."""
 
     def __post_init__(self) -> None:
         self.radii = covalent_radii(self.job)
@@ -118,21 +126,35 @@ class RunRecord:
             self.simulation.structure, self.radii, kelvin, self.job.temperature, self._last_temperature
         )
         self._last_temperature = kelvin
+        self._add_kick()
         self.watching.add(self.simulation.positions)
         self.precise_enough = self.watching.precise_enough
         if due and not self.problem.reason:
             self.writer.save(self.state())
 
+    def _add_kick(self) -> None:
+        energy = self.integrator.kick_energy(self.simulation.forces, self.simulation.masses)
+        total, count = self._kicks
+        if math.isfinite(energy) and 5 * self.simulation.step >= self.job.steps:
+            self._kicks = (total + temperature(energy, self.simulation.freedom), count + 1)
+
     def state(self) -> dict[str, Any]:
         """The state of the simulation and of this record."""
-        own = {"before": self._last_temperature.hex(), "reason": self.problem.reason, "cause": self.problem.cause}
-        return {**self.simulation.state(), **self.watching.state(), **own}
+        own = {
+            "before": self._last_temperature.hex(),
+            "reason": self.problem.reason,
+            "cause": self.problem.cause,
+            "kicks": [self._kicks[0].hex(), self._kicks[1]],
+        }
+        return {**self.simulation.state(), **own}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Set this record to the state that an earlier process saved."""
         self._last_temperature = float.fromhex(saved["before"])
         self.problem = Problem(str(saved["reason"]), str(saved.get("cause", "")))
-        self.watching.restore(saved)
+        total, count = saved.get("kicks", ["0x0p+0", 0])  # a state of an earlier version has none
+        self._kicks = (float.fromhex(total), int(count))
+        self.watching.restore(self.writer.written())
         # The earlier process may have been killed after it was precise enough and before it ended the run.
         self.precise_enough = self.watching.precise_enough
 
@@ -150,6 +172,7 @@ class RunRecord:
             "stopped_cause": cause,
             "stopped_at_frame": self.frames - 1 if reason else None,
             "sure_enough": self.precise_enough,
+            "kick_temperature": self._kicks[0] / self._kicks[1] if self._kicks[1] else 0.0,
         }
         if not reason:
             return Ending(OK, values)

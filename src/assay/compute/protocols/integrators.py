@@ -63,7 +63,10 @@ def without_rotation(positions: Floats, velocities: Floats, masses: Floats) -> F
 class Langevin:
     """One time step: half kick, half drift, friction and noise, half drift, and half kick with the new forces.
 
-    Without friction this is velocity Verlet, which conserves the energy.
+    Without friction this is velocity Verlet, which conserves the energy. With friction the positions in a harmonic well
+    of frequency ω have exactly the distribution of the target temperature. The velocities after a complete step do not:
+    their temperature is too low by the factor 1 − (ω Δt)² / 4, which is 0.88 for an O-H bond at 1 fs. `kick_energy` is
+    what they lack.
     """
 
     push: Floats
@@ -94,6 +97,13 @@ class Langevin:
     def kick(self, velocities: Floats, forces: Floats) -> None:
         """The part of a step with the new forces, in place."""
         velocities += self.push * forces
+
+    def kick_energy(self, forces: Floats, masses: Floats) -> float:
+        """The kinetic energy (eV) of half a kick, Δt² F² / 8m: the mean energy after half kicks minus that of a step.
+
+        Its mean in a harmonic well is (ω Δt)² / 4 of the thermal kinetic energy, so that both together are the latter.
+        """
+        return kinetic_energy(self.push * forces, masses)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.compute.protocols import Ending, Requests
 from assay.jobs import SinglePoints
 from assay.outcome import FAILED, OK, pack_points
+from assay.reasons import counted
 
 
 def run_single_points(job: SinglePoints) -> Requests[Ending]:
@@ -14,4 +15,5 @@ def run_single_points(job: SinglePoints) -> Requests[Ending]:
     bad = [p for p in points if not p.ok]
     if not bad:
         return Ending(OK, values)
-    return Ending(FAILED, values, f"{len(bad)} of {len(points)} structures: {bad[0].reason}", bad[0].cause)
+    reasons = counted(point.reason for point in bad)
+    return Ending(FAILED, values, f"{len(bad)} of {len(points)} structures: {reasons}", bad[0].cause)

@@ -82,6 +82,18 @@ class ExtraPair(CopperGold):
 
 
 @broken
+class OnlyRepels(CopperGold):
+    """Atoms repel each other and never attract: no molecule or crystal is bound."""
+
+    def bonds(self, numbers: Indices, pairs: Pairs) -> tuple[float, Floats]:
+        radius, depth = self._radius[numbers], self.depths(numbers)
+        scale = (radius[pairs.first] + radius[pairs.second]) ** -2
+        g, slope = self.radial((pairs.vector * pairs.vector).sum(axis=1) * scale)
+        strength = 0.5 * (depth[pairs.first] + depth[pairs.second])
+        return float((strength * g * g).sum()), (4.0 * strength * g * slope * scale)[:, None] * pairs.vector
+
+
+@broken
 class SoftCoreHole(ExtraPair):
     """Atoms closer than 0.7 bond lengths attract each other until they coincide."""
 
