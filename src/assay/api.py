@@ -14,10 +14,10 @@ from typing import Any
 from assay.compute.cost import CostModel
 from assay.compute.executors import open_executor
 from assay.compute.plan import Plan, make_plan, write_plan
-from assay.compute.rechecking import require_same_answers
+from assay.compute.rechecking import require_same_answers, stored_noise, surveyed_elements
 from assay.compute.reuse import NOTHING_REUSED, Reuse, reused_results
 from assay.compute.runner import Runner
-from assay.compute.surveying import element_job, make_survey
+from assay.compute.surveying import make_survey
 from assay.data.source import DataSource, open_data
 from assay.elements import atomic_numbers
 from assay.model import Model
@@ -195,12 +195,15 @@ def run_suite(
     if settings.fresh and output is not None:
         Store.create(Path(output), opened.folder).put_aside()
     with _session(opened, output, settings) as runner:
-        stored = runner.known
+        stored, contact = runner.known, runner.cost.contact_deadline
+        if runner.model.may_read_files:  # before the survey, whose new answers would stand beside old ones
+            first = surveyed_elements(runner.model.card, settings.elements)
+            require_same_answers(runner, stored, first, stored_noise(runner), contact)
         plan = _prepare(runner, chosen, settings, data)
         reuse = reused_results(stored, plan.jobs, runner.store.folder)
         if runner.model.may_read_files:
-            asked = [*plan.jobs.values(), *(element_job(z, plan.survey.card) for z in plan.survey.species)]
-            require_same_answers(runner, stored, asked, (plan.survey.noise_energy, plan.survey.noise_force))
+            noise = (plan.survey.noise_energy, plan.survey.noise_force)
+            require_same_answers(runner, stored, plan.jobs.values(), noise)
         write_plan(plan, runner, partial=settings.limit is not None)
         runner.complete(plan.jobs.values(), "benchmarks")
         result = read_results(runner.store, chosen)
