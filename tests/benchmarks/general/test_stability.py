@@ -191,13 +191,13 @@ def test_a_run_too_short_to_tell_has_no_score(tmp_path: Path) -> None:
 
 def test_the_published_score_stands_beside_it(tmp_path: Path) -> None:
     lost, sound = seen(losing_a_hydrogen(1000), tmp_path), seen(SOUND, tmp_path)
-    assert lost.values["seed_score"] == lost.values["stability"] < 1.0
-    assert sound.values["seed_score"] == 1.0
+    assert lost.values["literal_score"] == lost.values["stability"] < 1.0
+    assert sound.values["literal_score"] == 1.0
     hot = seen(heated(600.0), tmp_path, 8000)
-    assert hot.values["seed_score"] == 1.0, "the publication looks only for 10 000 K"
+    assert hot.values["literal_score"] == 1.0, "the publication looks only for 10 000 K"
     refused = observe_case(built(), planned_cases(built(), Scope(survey(), data()))[0], {"run1": REFUSED})
     metrics = {m.name: m for m in built().measure([sound, replace(refused, case="other")])}
-    assert metrics["seed_score"].value == 0.5
+    assert metrics["literal_score"].value == 0.5
 
 
 REFUSED = Outcome("key", "failed", {}, "refused: no")
