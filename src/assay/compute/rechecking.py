@@ -6,10 +6,11 @@ as a file of weights. After training such a model again, results of yesterday wo
 
 from __future__ import annotations
 
-import uuid
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from assay.errors import AssayError
 from assay.jobs import Job, SinglePoints
 from assay.model import ModelCard
 from assay.outcome import ERROR, Outcome, Point
+from assay.store import Store
 from assay.structure import Structure
 
 MOST_STRUCTURES, MOST_ATOMS = 24, 100
@@ -154,8 +156,10 @@ def difference(before: Point, now: Point, noise: tuple[float, float] = (0.0, 0.0
 
 
 def _ask(runner: Runner, job: SinglePoints, deadline: float | None) -> Outcome | None:
-    """The new answers to a job, under a key of their own, because its old ones are in the store."""
-    key = uuid.uuid4().hex[: len(runner.key(job))]
-    for _ in runner.executor.run([make_bundle([(key, job)], runner.cost, deadline)]):
-        pass
-    return runner.store.outcomes().get(key)
+    """The new answers to a job. They are not kept: the results folder has the old ones, and nothing twice."""
+    key = runner.key(job)
+    bundle = make_bundle([(key, job)], runner.cost, deadline)
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        for _ in runner.executor.run([replace(bundle, scratch=Path(scratch))]):
+            pass
+        return Store.create(Path(scratch), "").outcomes().get(key)
