@@ -9,9 +9,9 @@ from assay.structure import Floats
 WIDTH = 0.02
 """Steps of the energy up to this width (Å) act as jumps: about what atoms travel in one step of a simulation.
 
-At 900 K the mean thermal velocity along an axis, sqrt(kT/m), is 0.027 Å/fs for hydrogen and 0.003 Å/fs for copper; with
-the usual time steps of 0.5 to 5 fs these are 0.014 to 0.017 Å. An integrator that steps over a change of the energy does
-not feel its force, and the energy of the simulation changes by the whole step."""
+At 900 K the mean thermal velocity along an axis, sqrt(kT/m), is 0.027 Å/fs for hydrogen and 0.003 Å/fs for copper;
+with the usual time steps of 0.5 to 5 fs these are 0.014 to 0.017 Å. An integrator that steps over a change of the
+energy does not feel its force, and the energy of the simulation changes by the whole step."""
 
 ALIKE = (0.7, 1.4)
 """A step is narrow if the work that is missing across twice `WIDTH` is about that across `WIDTH`. For a smooth curve it
@@ -33,7 +33,7 @@ def unexplained_changes(at: Floats, energy: Floats, force: Floats, width: float)
     """Change (eV), centre and width (Å) of every interval between ascending positions, up to a width (Å).
 
     The change is the part of the change of energy that no force (eV/Å) between those at the ends of the interval
-    explains. It is zero wherever the force only rises or only falls, as on a repulsive wall however steep, or at a kink.
+    explains. It is zero wherever the force only rises or only falls, as on a steep repulsive wall or at a kink.
     """
     rows = [np.zeros((0, 3))]
     for offset in range(1, len(at)):

@@ -88,7 +88,7 @@ def _sites(distance: float) -> Floats:
 
 
 def _into_vacancy(body: Structure) -> tuple[Structure, Floats]:
-    """The structure without atom 1, a neighbour of atom 0, all atoms slightly shaken; and the direction to its place."""
+    """The structure without atom 1, a neighbour of atom 0, slightly shaken; and the direction to the empty place."""
     direction = body.positions[1] - body.positions[0]
     length = float(np.linalg.norm(direction))
     kept = body.reordered(np.delete(np.arange(len(body)), 1))
