@@ -46,7 +46,6 @@ class Store:
     _cases: tuple[str, dict[str, Any]] = field(default=("", {}), repr=False, compare=False)
     """The benchmark whose cases were read last, and its table."""
 
-
     @classmethod
     def create(cls, root: Path, model_folder: str) -> Store:
         """Open the folder of a model below `root`; make it if it does not exist."""
