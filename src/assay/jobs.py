@@ -29,11 +29,15 @@ class SinglePoints:
 
     With `alone` the structures are evaluated by the calculator, one at a time, as checks of the calculator need it.
     Otherwise structures of many jobs may share a batch, if the model supports batches.
+
+    `sample` are the numbers of structures that the calculator must compute where all differ little from the first of
+    them. If the changes from there are the same in a batch, the batch computes the others.
     """
 
     structures: tuple[Structure, ...]
     properties: tuple[str, ...] = ("energy", "forces")
     alone: bool = False
+    sample: tuple[int, ...] = ()
 
     @property
     def force_calls(self) -> int:
@@ -228,5 +232,8 @@ def _add(parts: list[bytes], value: object) -> None:
 
 @cache
 def _hashed_fields(kind: type) -> tuple[str, ...]:
-    """Fields of a class that are part of a key: all but `force_calls`, which is an estimate of the cost."""
-    return tuple(item.name for item in fields(kind) if item.name != "force_calls")
+    """Fields of a class that are part of a key: all that decide about the result, within rounding.
+
+    `force_calls` is an estimate of the cost, and `sample` is about the way to the same result.
+    """
+    return tuple(item.name for item in fields(kind) if item.name not in ("force_calls", "sample"))

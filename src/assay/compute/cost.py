@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.compute.executors.base import Bundle
-from assay.jobs import Job, Probe, structures_of
+from assay.jobs import Job, Probe, SinglePoints, structures_of
 from assay.settings import TIMEOUT
 from assay.structure import Structure
 
@@ -162,6 +162,8 @@ class CostModel:
 
     def seconds(self, job: Job) -> float:
         """The expected time of a job, on one core."""
+        if self.has_batches and isinstance(job, SinglePoints) and job.sample:
+            return self._seconds(job, len(job.sample), False) + self._seconds(job, len(job.structures), True)
         return self._seconds(job, job.expected_calls, self.shares_batches(job))
 
     def longest(self, job: Job) -> float:

@@ -63,6 +63,8 @@ class Runner:
             deadline: seconds for each bundle, in place of the deadline of the cost model.
         """
         missing = self.missing(jobs)
+        if not missing:
+            return
         total, done = sum(job.expected_calls for job in missing.values()), 0
 
         def report(steps: int = 0) -> None:

@@ -16,8 +16,10 @@ from pathlib import Path
 from assay.compute.engines.batch_size import peak_megabytes_since_start
 from assay.compute.engines.batched import BatchedEngine
 from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.engines.sampled import SampledEngine
 from assay.compute.executors.base import Bundle, KeyedJob
 from assay.errors import AssayError
+from assay.jobs import Job, SinglePoints
 from assay.model import Model, ModelReference, package_version
 from assay.models.loading import load_model
 from assay.outcome import Outcome
@@ -25,11 +27,18 @@ from assay.store import Store
 
 
 class Engines:
-    """The engines of one model: one for single structures and, if the model supports batches, one for batches."""
+    """The engines of one model: one for single structures and, if the model supports batches, two that use them."""
 
     def __init__(self, model: Model, folder: Path | None = None) -> None:
         self.single = CalculatorEngine(model, folder)
         self.batched = BatchedEngine(self.single) if model.build_batch is not None else None
+        self.sampled = SampledEngine(self.batched.pool) if self.batched is not None else None
+
+    def run_alone(self, key: str, job: Job) -> Outcome:
+        """Run a job that shares no batch with others."""
+        if self.sampled is not None and isinstance(job, SinglePoints) and job.sample:
+            return self.sampled.run(key, job)
+        return self.single.run(key, job)
 
 
 @dataclass
@@ -98,7 +107,7 @@ def run_jobs(engines: Engines, store: Store, jobs: Sequence[KeyedJob]) -> list[t
     finished = {key for key, _ in done}
     for key, job in jobs:
         if key not in finished:
-            done.append(_write(engines, store, engines.single.run(key, job)))
+            done.append(_write(engines, store, engines.run_alone(key, job)))
     return done
 
 

@@ -65,7 +65,7 @@ class Pool:
             done = 0
             while done < len(members):
                 rung = 0 if size.given_up else size.rung(waiting)
-                batch = _first_batch(members[done:], structures, LADDER[rung])
+                batch = first_batch(members[done:], structures, LADDER[rung])
                 atoms = sum(len(structures[i]) for i in batch)
                 answers, seconds = self._timed([structures[i] for i in batch], atoms, rung, size)
                 done, waiting = done + len(batch), waiting - atoms
@@ -89,7 +89,7 @@ class Pool:
 
     def _together(self, structures: Sequence[Structure], size: BatchSize) -> list[Answer]:
         """Evaluate one batch, in two halves if memory is too small or the model refuses the batch."""
-        points, reason, no_memory = self._evaluated(structures)
+        points, reason, no_memory = self.evaluated(structures)
         if no_memory:
             size.ceiling = max(0, min(size.ceiling, rung_below(sum(len(s) for s in structures))))
         if points is None and len(structures) > 1 and not size.given_up:
@@ -102,7 +102,7 @@ class Pool:
         ]
         return self._compared(structures, answers, size)
 
-    def _evaluated(self, structures: Sequence[Structure]) -> tuple[list[Point | None] | None, str, bool]:
+    def evaluated(self, structures: Sequence[Structure]) -> tuple[list[Point | None] | None, str, bool]:
         """Points from the batch evaluator (None if not usable), the reason if not, and whether memory was too small."""
         try:
             results = list(self.evaluator.evaluate(structures))
@@ -143,7 +143,7 @@ class Pool:
             started = time.process_time()
             alone, together = self._alone(structures[i]), answers[i].point
             size.record(0, time.process_time() - started, len(structures[i]))
-            if isinstance(alone, Point) and isinstance(together, Point) and not _agree(alone, together):
+            if isinstance(alone, Point) and isinstance(together, Point) and not agree(alone, together):
                 difference = abs(alone.energy - together.energy)
                 size.given_up = f"the energies of a structure in a batch and alone differ by {difference:.2g} eV"
         if not size.given_up:
@@ -176,7 +176,7 @@ def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
     return groups
 
 
-def _first_batch(members: Sequence[int], structures: Sequence[Structure], atoms: int) -> list[int]:
+def first_batch(members: Sequence[int], structures: Sequence[Structure], atoms: int) -> list[int]:
     """The first members that together have at most this number of atoms; at least one."""
     batch, total = [members[0]], len(structures[members[0]])
     for index in members[1:]:
@@ -198,7 +198,7 @@ def _point(energy: float, forces: np.ndarray, structure: Structure) -> Point | N
     return Point(value, array, pbc=structure.pattern)
 
 
-def _agree(one: Point, other: Point) -> bool:
+def agree(one: Point, other: Point) -> bool:
     """True if two results are equal within the rounding of single precision, which most networks use."""
     if not (one.ok and other.ok):
         return one.ok == other.ok
