@@ -54,7 +54,7 @@ def completed(factory: str, folder: Path, guilty: int, **options: float) -> tupl
 @pytest.mark.parametrize(
     ("factory", "reason"),
     [
-        ("hangs_on_gold", "no answer within"),
+        ("hangs_on_gold", "used no CPU time and gave no answer for"),
         ("dies_on_gold", "signal SIGKILL"),
         ("crashes_on_gold", "signal SIGSEGV"),
         ("runs_out_of_memory_on_gold", "out of memory: for an array of 9 TB"),
