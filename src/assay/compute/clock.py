@@ -24,13 +24,18 @@ def _ended_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def is_cpu(device: str) -> bool:
+    """True for a model that computes on the CPU, as far as its calculator says where."""
+    return not device or device.startswith("cpu")
+
+
 def clock_of(device: str) -> Clock:
     """The clock that measures evaluations on a device: CPU time, or wall time for a model on an accelerator.
 
     The CPU waits while an accelerator computes, so its CPU time would miss the work. Child processes that are running
     now, such as the server of a model, are included; they are looked for only once, because that takes milliseconds.
     """
-    if not device.startswith("cpu"):
+    if not is_cpu(device):
         return time.perf_counter
     import psutil
 

@@ -74,10 +74,15 @@ class Reading:
 
 
 class Watch:
-    """Watches a worker during one bundle."""
+    """Watches a worker during one bundle.
 
-    def __init__(self, limits: Limits, first: Reading) -> None:
-        self.limits, self.first, self.last, self.alive = limits, first, first, first
+    `sent` is a reading from before the bundle was sent. The deadline counts from when the worker has taken the bundle,
+    which it shows as an answer: a new process first has to start, which the jobs of the bundle are not blamed for.
+    """
+
+    def __init__(self, limits: Limits, sent: Reading) -> None:
+        self.limits, self.sent, self.last, self.alive = limits, sent, sent, sent
+        self.first: Reading | None = None
         self.seconds = self.quiet = 0.0
 
     def problem(self, now: Reading) -> str:
@@ -91,8 +96,10 @@ class Watch:
         if self.quiet == 0.0:
             self.alive = now
         self.last = now
+        if self.first is None and now.answers != self.sent.answers:
+            self.first = now
         # With several threads CPU time runs faster than the clock, which must not shorten the deadline.
-        used = min(now.cpu - self.first.cpu, self.seconds)
+        used = min(now.cpu - self.first.cpu, self.seconds) if self.first is not None else 0.0
         if self.quiet >= self.limits.quiet:
             state = "was stopped by a signal" if now.stopped else "used no CPU time and gave no answer"
             return f"the worker {state} for {self.quiet:.0f} s"

@@ -79,6 +79,7 @@ def work(pipe: Connection, answers: c_uint64, parent: int, reference: ModelRefer
     with suppress(EOFError, BrokenPipeError):
         while True:
             bundle: Bundle = pipe.recv()
+            beat()  # the deadline of the bundle counts from now
             pipe.send((worker.run(bundle.jobs), cpu_seconds()))
 
 

@@ -61,6 +61,11 @@ class CalculatorEngine:
         return self._calculator
 
     @property
+    def device(self) -> str:
+        """Where the calculator computes, for example "cpu"."""
+        return (self.used or precision_and_device(self.calculator)).get("device", "")
+
+    @property
     def batch(self) -> BatchEvaluator:
         """The model's batch evaluator, built when it is first needed and then kept."""
         if self._batch is None:

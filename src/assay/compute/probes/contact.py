@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from assay.compute.clock import Clock, clock_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import has_stress
 from assay.errors import AssayError, ModelFailure, ModelNotBuilt
@@ -23,10 +22,11 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     for structure in probe.structures:
         try:
             engine.evaluate(structure)
-            started = time.monotonic()  # the first evaluation may compile, so the second one is timed
+            clock = clock_of(engine.device)
+            started = clock()  # the first evaluation may compile, so the second one is timed
             engine.evaluate(structure)
-            seconds = time.monotonic() - started
-            batched = _seconds_in_batch(engine, structure)
+            seconds = clock() - started
+            batched = _seconds_in_batch(engine, structure, clock)
             break
         except ModelFailure as failure:
             reasons.append(str(failure))
@@ -54,18 +54,18 @@ def require_calculator(model: Model) -> None:
         raise ModelNotBuilt(f"model '{model.name}' gives a {type(calculator).__name__}, not an ASE calculator")
 
 
-def _seconds_in_batch(engine: CalculatorEngine, structure: Structure) -> float | None:
+def _seconds_in_batch(engine: CalculatorEngine, structure: Structure, clock: Clock) -> float | None:
     """Seconds per structure in a batch of copies; None if the model does not support batches or the batch fails."""
     if engine.model.build_batch is None:
         return None
     batch = [structure] * COPIES
     try:
         engine.batch.evaluate(batch)
-        started = time.monotonic()
+        started = clock()
         engine.batch.evaluate(batch)
     except Exception:  # the check 'batch_consistent' and every job with a batch report the reason
         return None
-    return (time.monotonic() - started) / COPIES
+    return (clock() - started) / COPIES
 
 
 def _listed(claims: object) -> object:
