@@ -62,6 +62,12 @@ class Probe:
     structures: tuple[Structure, ...] = ()
     settings: Data = field(default_factory=dict)
     force_calls: int = 1
+    calculators: int = 0
+    """Calculators that the probe builds for itself."""
+
+    processes: int = 0
+    """Processes that the probe starts, each with a calculator of its own."""
+
     poolable: ClassVar[bool] = False
 
     @property
@@ -226,7 +232,11 @@ def _add(parts: list[bytes], value: object) -> None:
         parts.append(f"{type(value).__name__}:{value!r};".encode())
 
 
+COSTS = {"force_calls", "calculators", "processes"}
+"""Fields of jobs that say what they cost, not what they are."""
+
+
 @cache
 def _hashed_fields(kind: type) -> tuple[str, ...]:
-    """Fields of a class that are part of a key: all but `force_calls`, which is an estimate of the cost."""
-    return tuple(item.name for item in fields(kind) if item.name != "force_calls")
+    """Fields of a class that are part of a key: all but those that only estimate the cost."""
+    return tuple(item.name for item in fields(kind) if item.name not in COSTS)

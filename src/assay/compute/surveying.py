@@ -59,6 +59,7 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
             raise AssayError(reason)
         return Survey(card, contact_error=reason or "the first contact gave no result")
     runner.cost.record_load_time(_start_seconds(outcome) + _seconds(outcome))
+    runner.cost.build_seconds = float(outcome.values.get("seconds_to_build", 0.0))
     seconds_per_call = outcome.values.get("seconds_per_call")
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:

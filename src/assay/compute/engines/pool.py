@@ -13,7 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.compute.clock import cpu_seconds
-from assay.compute.engines.batch_size import LADDER, BatchSize, held_megabytes, peak_megabytes_since_start, rung_below
+from assay.compute.engines.batch_size import (
+    LADDER,
+    SPOT_CHECKS,
+    BatchSize,
+    held_megabytes,
+    peak_megabytes_since_start,
+    rung_below,
+    width_of,
+)
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.heartbeat import beat
 from assay.errors import ModelFailure
@@ -27,9 +35,6 @@ GIVE_UP = 3
 FEW = LADDER[2]
 """Small structures join a batch of larger ones if all of them, padded to the larger size, have at most this many
 atoms."""
-
-SPOT_CHECKS = 3
-"""Structures of the first batch of each size that are compared with the calculator."""
 
 MEMORY_WORDS = ("out of memory", "not enough memory", "can't allocate", "cannot allocate", "resource_exhausted")
 
@@ -172,7 +177,7 @@ def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
     """
     groups: dict[int, list[int]] = {}
     for index in sorted(range(len(structures)), key=lambda i: len(structures[i])):
-        groups.setdefault(1 << max(len(structures[index]) - 1, 0).bit_length(), []).append(index)
+        groups.setdefault(width_of(len(structures[index])), []).append(index)
     for smaller, larger in pairwise(list(groups)):
         if len(groups[smaller]) * larger <= FEW:
             groups[larger] = groups.pop(smaller) + groups[larger]
