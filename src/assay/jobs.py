@@ -66,6 +66,12 @@ class Probe:
     structures: tuple[Structure, ...] = ()
     settings: Data = field(default_factory=dict)
     force_calls: int = 1
+    calculators: int = 0
+    """Calculators that the probe builds for itself."""
+
+    processes: int = 0
+    """Processes that the probe starts, each with a calculator of its own."""
+
     poolable: ClassVar[bool] = False
 
     @property
@@ -230,10 +236,11 @@ def _add(parts: list[bytes], value: object) -> None:
         parts.append(f"{type(value).__name__}:{value!r};".encode())
 
 
+NOT_HASHED = {"force_calls", "calculators", "processes", "sample"}
+"""Fields of jobs that say what they cost, or the way to the same result, not what they are."""
+
+
 @cache
 def _hashed_fields(kind: type) -> tuple[str, ...]:
-    """Fields of a class that are part of a key: all that decide about the result, within rounding.
-
-    `force_calls` is an estimate of the cost, and `sample` is about the way to the same result.
-    """
-    return tuple(item.name for item in fields(kind) if item.name not in ("force_calls", "sample"))
+    """Fields of a class that are part of a key: all that decide about the result, within rounding."""
+    return tuple(item.name for item in fields(kind) if item.name not in NOT_HASHED)

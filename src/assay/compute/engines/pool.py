@@ -6,15 +6,24 @@ the calculator, whose result counts, and the reason is recorded.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from assay.compute.engines.batch_size import LADDER, BatchSize, held_megabytes, peak_megabytes_since_start, rung_below
+from assay.compute.clock import cpu_seconds
+from assay.compute.engines.batch_size import (
+    LADDER,
+    SPOT_CHECKS,
+    BatchSize,
+    held_megabytes,
+    peak_megabytes_since_start,
+    rung_below,
+    width_of,
+)
 from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.heartbeat import beat
 from assay.errors import ModelFailure
 from assay.model import BatchEvaluator
 from assay.outcome import Point, no_point
@@ -26,9 +35,6 @@ GIVE_UP = 3
 FEW = LADDER[2]
 """Small structures join a batch of larger ones if all of them, padded to the larger size, have at most this many
 atoms."""
-
-SPOT_CHECKS = 3
-"""Structures of the first batch of each size that are compared with the calculator."""
 
 MEMORY_WORDS = ("out of memory", "not enough memory", "can't allocate", "cannot allocate", "resource_exhausted")
 
@@ -75,7 +81,7 @@ class Pool:
         self, structures: Sequence[Structure], atoms: int, rung: int, size: BatchSize
     ) -> tuple[list[Answer], float]:
         """Results of one batch and their CPU seconds, which are also recorded for the choice of the batch size."""
-        started = time.process_time()
+        started = cpu_seconds()
         if rung == 0:
             why = size.given_up or "one at a time is faster"
             answers = [Answer(self._alone(s), why, size.given_up) for s in structures]
@@ -83,7 +89,7 @@ class Pool:
             held = held_megabytes()
             answers = self._together(structures, size)
             size.megabytes = max(0.0, peak_megabytes_since_start() - held)
-        seconds = time.process_time() - started
+        seconds = cpu_seconds() - started
         size.record(rung, seconds, atoms)
         return answers, seconds
 
@@ -112,6 +118,8 @@ class Pool:
                 text = f"an error of Assay, not of the model: {text}"
             no_memory = isinstance(error, MemoryError) or any(word in text.lower() for word in MEMORY_WORDS)
             return None, f"in a batch: {text.splitlines()[0]}", no_memory
+        finally:
+            beat()
         if len(results) != len(structures):
             return None, f"a batch of {len(structures)} structures gave {len(results)} results", False
         points = [_point(energy, forces, s) for (energy, forces), s in zip(results, structures, strict=True)]
@@ -140,9 +148,9 @@ class Pool:
             return answers
         size.seconds[0] = np.inf
         for i in dict.fromkeys(np.linspace(0, len(structures) - 1, SPOT_CHECKS).astype(int).tolist()):
-            started = time.process_time()
+            started = cpu_seconds()
             alone, together = self._alone(structures[i]), answers[i].point
-            size.record(0, time.process_time() - started, len(structures[i]))
+            size.record(0, cpu_seconds() - started, len(structures[i]))
             if isinstance(alone, Point) and isinstance(together, Point) and not agree(alone, together):
                 difference = abs(alone.energy - together.energy)
                 size.given_up = f"the energies of a structure in a batch and alone differ by {difference:.2g} eV"
@@ -169,7 +177,7 @@ def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
     """
     groups: dict[int, list[int]] = {}
     for index in sorted(range(len(structures)), key=lambda i: len(structures[i])):
-        groups.setdefault(1 << max(len(structures[index]) - 1, 0).bit_length(), []).append(index)
+        groups.setdefault(width_of(len(structures[index])), []).append(index)
     for smaller, larger in pairwise(list(groups)):
         if len(groups[smaller]) * larger <= FEW:
             groups[larger] = groups.pop(smaller) + groups[larger]

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.compute.clock import cpu_seconds
 from assay.compute.engines.batch_size import LADDER
 from assay.compute.engines.pool import Pool, agree, first_batch
 from assay.compute.protocols import carry_out
@@ -40,7 +41,7 @@ class SampledEngine:
 
     def run(self, key: str, job: SinglePoints) -> Outcome:
         """The outcome of the job; where calculator and batch differ, that of the calculator alone, with the reason."""
-        started, cpu = time.time(), time.process_time()
+        started, cpu = time.time(), cpu_seconds()
         points, why, given_up = self._points(job)
         if points:
             ending = carry_out(run_single_points(job), lambda _: points)
@@ -54,7 +55,7 @@ class SampledEngine:
             "engine": "sampled",
             "started": started,
             "finished": time.time(),
-            "cpu_seconds": round(time.process_time() - cpu, 6),
+            "cpu_seconds": round(cpu_seconds() - cpu, 6),
             "batch": batch,
         }
         return replace(outcome, provenance=provenance)
