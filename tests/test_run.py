@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from commands import LONGEST
+
 MACHINE = Path(__file__).parent / "broken" / "machine.py"
 SMALL = ("rotation_invariance", "periodicity_support", "forces_match_energy")
 OPTIONS = [part for name in SMALL for part in ("-b", name)]
-LONGEST = 120.0
-"""Seconds after which something that a test waits for will not come any more."""
 
 
 def assay(*arguments: object) -> list[str]:
