@@ -43,6 +43,11 @@ class Report:
     folder: Path | None
     gave_up: str = ""
     reuse: Reuse = NOTHING_REUSED
+    cpu_seconds: float = 0.0
+    """CPU seconds that were used for what was missing, without the survey."""
+
+    expected_seconds: float = 0.0
+    """The estimate of it, made before the run."""
 
     @property
     def passed(self) -> bool:
@@ -106,7 +111,7 @@ def check(
         model: an ASE calculator, a function or class that makes one, or a name as on the command line.
         output: results folder to keep and to resume from; by default nothing is kept.
         workers: worker processes; by default one per core, 0 to stay in this process.
-        timeout: seconds that are added to every deadline.
+        timeout: seconds without CPU time or an answer after which a worker hangs; added to every deadline in CPU time.
         limit: at most this number of cases of each check.
         all_species: check every species that the model supports, not a sample.
         elements: elements that the model claims, where it claims none itself, such as ("Cu", "Au").
@@ -154,7 +159,7 @@ def run(
         benchmarks: names or categories, to run only these.
         output: results folder to keep and to resume from; by default nothing is kept.
         workers: worker processes; by default one per core, 0 to stay in this process.
-        timeout: seconds that are added to every deadline.
+        timeout: seconds without CPU time or an answer after which a worker hangs; added to every deadline in CPU time.
         limit: at most this number of cases of each benchmark.
         all_species: check every species that the model supports, not a sample.
         elements: elements that the model claims, where it claims none itself, such as ("Cu", "Au").
@@ -205,10 +210,19 @@ def run_suite(
             noise = (plan.survey.noise_energy, plan.survey.noise_force)
             require_same_answers(runner, stored, plan.jobs.values(), noise)
         write_plan(plan, runner, partial=settings.limit is not None)
+        before = runner.executor.cpu_seconds
         runner.complete(plan.jobs.values(), "benchmarks")
         result = read_results(runner.store, chosen)
         result = replace(result, warnings=(*data.remarks, *result.warnings))
-        return Report(result, chosen, runner.store.folder if output is not None else None, runner.gave_up, reuse)
+        return Report(
+            result,
+            chosen,
+            runner.store.folder if output is not None else None,
+            runner.gave_up,
+            reuse,
+            runner.executor.cpu_seconds - before,
+            plan.seconds,
+        )
 
 
 def dry_run(

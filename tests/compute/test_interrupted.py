@@ -23,6 +23,7 @@ from assay.outcome import Point, no_point
 from assay.store import Store, trajectory
 from assay.store.trajectory import SERIES, Recorder, Trajectory
 from assay.structure import Structure
+from commands import LONGEST
 from run_cases import springs
 
 FRAMES = 501  # 2000 steps of suite smoke, a frame every 4
@@ -94,7 +95,7 @@ class Run:
     def to_the_end(self, seconds: float = 0.0) -> dict:
         """What the command prints when nobody disturbs it; how long an evaluation takes (s) changes no number."""
         with self.started(seconds) as process:
-            printed, complaints = process.communicate(timeout=120)
+            printed, complaints = process.communicate(timeout=LONGEST)
         assert process.returncode == 0, complaints
         return dict(json.loads(printed))
 
@@ -110,7 +111,7 @@ class Run:
 
     def wait_for_frames(self, process: subprocess.Popen[str], more_than: int) -> None:
         """Until the run has written more than it had."""
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + LONGEST
         while self.frames <= more_than:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
@@ -182,7 +183,7 @@ def test_workers_do_not_outlive_the_command(tmp_path: Path, undisturbed: tuple[R
         os.kill(process.pid, signal.SIGKILL)  # the command alone, as the kernel does when memory is short
         process.wait()
         printed = run.to_the_end()  # two writers of one trajectory would spoil it
-        assert not psutil.wait_procs(workers, timeout=5.0)[1]
+        assert not psutil.wait_procs(workers, timeout=LONGEST)[1]
     assert same(run, undisturbed[0])
     assert printed == undisturbed[1]
 
