@@ -12,6 +12,9 @@ from pathlib import Path
 
 Done = subprocess.CompletedProcess[str]
 BROKEN = Path(__file__).parent / "broken"
+LONGEST = 1800.0
+"""Seconds after which a command hangs, on a machine with fifty busy processes, too."""
+
 QUICK = ("-j", "0", "-b", "inversion_symmetry")
 
 
@@ -24,7 +27,7 @@ def command(*arguments: object, where: Path, columns: int = 150) -> Done:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=LONGEST,
         check=False,
     )
 
