@@ -18,7 +18,7 @@ import quantum
 import xtb
 from ase import Atoms
 from cache import digest, remembered_structures
-from folder import Entry, Frame, generate
+from folder import Entry, Frame, Task, generate
 from molecules import SEED, Bonds, bonds_in, bonds_of, embedded
 from saddles import guesses
 from stationary import stationary, vibrations
@@ -48,22 +48,56 @@ REACTIONS = {
         "[C:1]([N+:2](=[O:3])[O-:4])([H:5])([H:6])[H:7]",
         "[C:1](=[N+:2]([O:3][H:5])[O-:4])([H:6])[H:7]",
     ),
+    "formaldehyde_hydrogen": ("[C:1](=[O:2])([H:3])[H:4]", "[C-:1]#[O+:2].[H:3][H:4]"),
+    "formyl_fluoride": ("[C:1](=[O:2])([F:3])[H:4]", "[C-:1]#[O+:2].[F:3][H:4]"),
+    "diazirine": ("[C:1]1([H:4])([H:5])[N:2]=[N:3]1", "[C:1]([H:4])([H:5])=[N+:2]=[N-:3]"),
     "formic_acid_hydrogen": ("[C:1](=[O:2])([O:3][H:4])[H:5]", "[C:1](=[O:2])=[O:3].[H:4][H:5]"),
     "formic_acid_water": ("[C:1](=[O:2])([O:3][H:4])[H:5]", "[C-:1]#[O+:2].[O:3]([H:4])[H:5]"),
-    "formyl_fluoride": ("[C:1](=[O:2])([F:3])[H:4]", "[C-:1]#[O+:2].[F:3][H:4]"),
+    "hydrogen_formaldehyde": (
+        "[C:1](=[O:2])([H:3])[H:4].[H:5][H:6]",
+        "[C:1]([O:2][H:5])([H:3])([H:4])[H:6]",
+    ),
     "carbonic_acid": ("[C:1](=[O:2])([O:3][H:4])[O:5][H:6]", "[C:1](=[O:2])=[O:3].[O:5]([H:4])[H:6]"),
     "vinyl_fluoride": ("[C:1](=[C:2]([F:3])[H:4])([H:5])[H:6]", "[C:1](#[C:2][H:4])[H:6].[F:3][H:5]"),
-    "malonaldehyde": (
-        "[O:1]=[C:2]([H:6])/[C:3]([H:7])=[C:4](/[H:8])[O:5][H:9]",
-        "[H:9][O:1]/[C:2]([H:6])=[C:3]([H:7])/[C:4]([H:8])=[O:5]",
+    "hydrogen_chloride_ethyne": (
+        "[C:1](#[C:2][H:4])[H:5].[Cl:3][H:6]",
+        "[C:1](=[C:2]([Cl:3])[H:4])([H:5])[H:6]",
+    ),
+    "water_formaldehyde": (
+        "[C:1](=[O:2])([H:3])[H:4].[O:5]([H:6])[H:7]",
+        "[C:1]([O:2][H:6])([H:3])([H:4])[O:5][H:7]",
+    ),
+    "ammonia_formaldehyde": (
+        "[C:1](=[O:2])([H:3])[H:4].[N:5]([H:6])([H:7])[H:8]",
+        "[C:1]([O:2][H:6])([H:3])([H:4])[N:5]([H:7])[H:8]",
+    ),
+    "fulminic_acid_ethyne": (
+        "[C:1](#[N+:2][O-:3])[H:4].[C:5](#[C:6][H:8])[H:7]",
+        "[C:1]1([H:4])=[N:2][O:3][C:6]([H:8])=[C:5]1[H:7]",
+    ),
+    "oxete": (
+        "[C:1]1([H:5])=[C:2]([H:6])[C:3]([H:7])([H:8])[O:4]1",
+        "[C:1]([H:5])(=[O:4])[C:2]([H:6])=[C:3]([H:7])[H:8]",
+    ),
+    "chloroethane": (
+        "[C:1]([C:2]([Cl:3])([H:4])[H:5])([H:6])([H:7])[H:8]",
+        "[C:1](=[C:2]([H:4])[H:5])([H:7])[H:8].[Cl:3][H:6]",
     ),
     "cyclobutene": (
         "[C:1]1([H:5])=[C:2]([H:6])[C:3]([H:7])([H:8])[C:4]1([H:9])[H:10]",
         "[C:1]([H:5])(=[C:4]([H:9])[H:10])[C:2]([H:6])=[C:3]([H:7])[H:8]",
     ),
-    "chloroethane": (
-        "[C:1]([C:2]([Cl:3])([H:4])[H:5])([H:6])([H:7])[H:8]",
-        "[C:1](=[C:2]([H:4])[H:5])([H:7])[H:8].[Cl:3][H:6]",
+    "fulminic_acid_ethene": (
+        "[C:1](#[N+:2][O-:3])[H:4].[C:5](=[C:6]([H:8])[H:9])([H:7])[H:10]",
+        "[C:1]1([H:4])=[N:2][O:3][C:6]([H:8])([H:9])[C:5]1([H:7])[H:10]",
+    ),
+    "butadiene_ethene": (
+        "[C:1](=[C:2]([H:9])[C:3]([H:10])=[C:4]([H:11])[H:12])([H:7])[H:8].[C:5](=[C:6]([H:15])[H:16])([H:13])[H:14]",
+        "[C:1]1([H:7])([H:8])[C:2]([H:9])=[C:3]([H:10])[C:4]([H:11])([H:12])[C:6]([H:15])([H:16])[C:5]1([H:13])[H:14]",
+    ),
+    "malonaldehyde": (
+        "[O:1]=[C:2]([H:6])/[C:3]([H:7])=[C:4](/[H:8])[O:5][H:9]",
+        "[H:9][O:1]/[C:2]([H:6])=[C:3]([H:7])/[C:4]([H:8])=[O:5]",
     ),
 }
 CARD = {
@@ -134,13 +168,14 @@ def crude_saddle(smiles: tuple[str, str]) -> Atoms:
     wanted = (bonds_of(smiles[0]), bonds_of(smiles[1]))
     for guess in starts(smiles):
         try:
-            atoms = stationary(guess, xtb.energy_and_forces, xtb.hessian, 1, 0.01, steps=30)
+            atoms = stationary(guess, xtb.energy_and_forces, xtb.hessian(guess), 1, 0.01, steps=60, longest=0.08)
             waves, modes = vibrations(atoms, xtb.hessian(atoms))
+            if (waves < 0).sum() != 1:
+                continue
             ordered(descended(atoms, modes[0]), wanted)
         except (RuntimeError, ValueError, np.linalg.LinAlgError):
             continue
-        if (waves < 0).sum() == 1:
-            return atoms
+        return atoms
     raise RuntimeError("no transition state between the two was found in GFN2-xTB")
 
 
@@ -179,7 +214,10 @@ def reaction(record: str, smiles: tuple[str, str]) -> Entry:
 
 def main() -> None:
     """Write the set, small molecules first."""
-    generate("assay-reactions", CARD, {record: partial(reaction, record, pair) for record, pair in REACTIONS.items()})
+    tasks = {
+        record: Task(partial(reaction, record, pair), {"smiles": ">>".join(pair)}) for record, pair in REACTIONS.items()
+    }
+    generate("assay-reactions", CARD, tasks)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from ase.units import _amu, _c, _e
 from cache import rounded
 
 Surface = Callable[[Atoms], tuple[float, np.ndarray]]
-FLOOR = 0.3
-"""Smallest curvature (eV/Å²) in a step, so that steps along soft modes are not too large."""
+FLOORS = (0.05, 0.3)
+"""Smallest curvature (eV/Å²) in a step, for minima and for saddle points, so that steps along soft modes are not too
+large. It is small for minima: two molecules that hardly hold together would otherwise need hundreds of steps."""
 
 
 def stationary(
@@ -52,7 +53,7 @@ def _step(atoms: Atoms, forces: np.ndarray, matrix: np.ndarray, order: int, long
     pushes = modes.T @ forces.ravel()
     signs = np.ones(len(pushes))
     signs[:order] = -1.0
-    step = (modes @ (signs * pushes / np.maximum(np.abs(curvatures), FLOOR))).reshape(-1, 3)
+    step = (modes @ (signs * pushes / np.maximum(np.abs(curvatures), FLOORS[order]))).reshape(-1, 3)
     return step * min(1.0, longest / np.linalg.norm(step, axis=1).max())
 
 

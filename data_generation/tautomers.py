@@ -12,11 +12,17 @@ from functools import partial
 
 import quantum
 import xtb
+from ase import Atoms
 from ase.units import kcal, mol
-from folder import Entry, Frame, generate
-from molecules import parsed
+from cache import digest, remembered_structures
+from folder import Entry, Frame, Task, generate
+from molecules import bonds_in, parsed
+from stationary import stationary
 
 CLOSEST = 2.05 * kcal / mol
+LIMIT = 0.01
+BASIS = quantum.SMALL
+GEOMETRY = f"ωB97M-D3(BJ)/def2-SVP, forces below {LIMIT} eV/Å"
 PAIRS = {
     "isocyanic_acid": ("N=C=O", "OC#N"),
     "thioformic_acid": ("O=CS", "S=CO"),
@@ -54,19 +60,34 @@ CARD = {
 }
 
 
+def optimised(smiles: str) -> Atoms:
+    """The lowest GFN2-xTB minimum, optimised at the reference level; an error if its bonds change."""
+    start = xtb.lowest(smiles, 12)
+    surface = partial(quantum.energy_and_forces, basis=BASIS)
+    atoms = stationary(start, surface, xtb.hessian(start), 0, LIMIT)
+    if bonds_in(atoms) != bonds_in(start):
+        raise ValueError(f"the bonds of {smiles} change when it is optimised")
+    return atoms
+
+
 def isomer(smiles: str) -> Frame:
-    """The lowest minimum, with its energy."""
-    atoms = xtb.lowest(smiles, 12)
+    """An isomer at its minimum, with its energy."""
+    (atoms,) = remembered_structures(digest("isomer", BASIS, LIMIT, smiles), lambda: [optimised(smiles)])
     return Frame(atoms, quantum.energy(atoms))
 
 
-def pair(record: str, smiles: tuple[str, str]) -> Entry:
+def pair(record: str) -> Entry:
     """Both isomers of a pair with their energies; an error if the energies are too close."""
-    frames = tuple(isomer(one) for one in smiles)
+    frames = tuple(isomer(one) for one in PAIRS[record])
     gap = frames[1].energy - frames[0].energy
     if abs(gap) < CLOSEST:
         raise ValueError(f"the isomers are only {abs(gap) * mol / kcal:.2f} kcal/mol apart")
-    return Entry(record, frames, {"smiles": " ".join(smiles)})
+    return Entry(record, frames, recipe(record))
+
+
+def recipe(record: str) -> dict[str, object]:
+    """What the record states about itself."""
+    return {"smiles": " ".join(PAIRS[record]), "geometry": GEOMETRY}
 
 
 def size(record: str) -> float:
@@ -76,9 +97,8 @@ def size(record: str) -> float:
 
 def main() -> None:
     """Write the set, smallest molecules first."""
-    generate(
-        "assay-tautomers", CARD, {record: partial(pair, record, PAIRS[record]) for record in sorted(PAIRS, key=size)}
-    )
+    tasks = {record: Task(partial(pair, record), recipe(record)) for record in sorted(PAIRS, key=size)}
+    generate("assay-tautomers", CARD, tasks)
 
 
 if __name__ == "__main__":

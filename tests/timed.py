@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ class Clock:
 def clock_of_the_probe(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock that the probe `timing` reads from now on."""
     clock = Clock()
-    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(timing, "clock_of", lambda device: clock)
     return clock
 
 

@@ -30,7 +30,8 @@ def _row(model: str, plan: Plan) -> dict[str, Any]:
         "force_calls": plan.force_calls,
         "seconds_per_call": plan.seconds_per_call,
         "cpu_seconds": plan.seconds,
-        "clock_seconds": plan.clock_seconds,
+        "start_seconds": plan.start_seconds,
+        "clock_seconds": plan.schedule.clock_seconds,
         "workers": plan.workers,
         "costs": [{"benchmark": name, **asdict(cost)} for name, cost in plan.costs.items()],
         "pace": timing_rows(plan.timings) if plan.missing else [],
@@ -65,11 +66,11 @@ def print_costs(model: str, plan: Plan, console: Console) -> None:
 
 
 def _lines(plan: Plan) -> list[str]:
-    core, clock = duration(plan.seconds), duration(plan.clock_seconds)
+    core, clock = duration(plan.seconds), duration(plan.schedule.clock_seconds)
     lines = [
         f"{plan.asked} jobs asked for, {len(plan.jobs)} distinct, {len(plan.missing)} not in the store",
-        f"about {plan.force_calls} force calls, {duration(plan.seconds_per_call)} each: {core} of one core, "
-        f"{clock} on the clock with {plan.workers} at a time",
+        f"about {plan.force_calls} force calls, {duration(plan.seconds_per_call)} each: {core} of CPU time "
+        f"({duration(plan.start_seconds)} to load the model), {clock} on the clock with {plan.workers} free cores",
     ]
     if plan.missing:
         lines.append(f"measured on {_sizes(plan.timings)}")

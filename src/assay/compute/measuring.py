@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from assay.compute.cost import TimingCurve, Timings, time_limit
@@ -34,6 +35,8 @@ class Measurement(NamedTuple):
     atoms: int
     alone: float
     batched: float
+    first: float = 0.0
+    """How much longer the first evaluation of this size takes."""
 
 
 def timing_job(structure: Structure) -> Probe:
@@ -54,18 +57,36 @@ def measure_timings(runner: Runner, jobs: Iterable[Job]) -> Timings:
         return runner.cost.timings
     alone = {periodic: TimingCurve(tuple((m.atoms, m.alone) for m in rows)) for periodic, rows in measured.items()}
     batched = {periodic: TimingCurve(tuple((m.atoms, m.batched) for m in rows)) for periodic, rows in measured.items()}
-    return Timings(alone, batched if runner.cost.has_batches else None)
+    return Timings(alone, batched if runner.cost.has_batches else None, _first(measured.values()))
+
+
+def _first(measured: Iterable[Sequence[Measurement]]) -> float:
+    """How much longer the first evaluation of a number of atoms takes.
+
+    Of two measurements of the same number of atoms, isolated and periodic, only one was the first.
+    """
+    longest: dict[int, float] = {}
+    for row in (row for rows in measured for row in rows):
+        longest[row.atoms] = max(row.first, longest.get(row.atoms, 0.0))
+    return median(longest.values())
 
 
 def _representatives(jobs: Iterable[Job]) -> dict[bool, list[Structure]]:
     """One structure of each size to measure, from the job that asks for most evaluations of that size."""
     best: dict[bool, dict[int, tuple[int, Structure]]] = {False: {}, True: {}}
     for job in (job for job in jobs if time_limit(job) is None):
-        for structure in filter(len, structures_of(job)):
-            sizes = best[any(structure.pbc)]
-            if job.expected_calls > sizes.get(len(structure), (0, structure))[0]:
-                sizes[len(structure)] = job.expected_calls, structure
+        for (periodic, atoms), same_size in _by_size(structures_of(job)).items():
+            if job.expected_calls > best[periodic].get(atoms, (0, same_size[0]))[0]:
+                best[periodic][atoms] = job.expected_calls, same_size[len(same_size) // 2]  # the first may be extreme
     return {periodic: [sizes[n][1] for n in spread(sorted(sizes))] for periodic, sizes in best.items() if sizes}
+
+
+def _by_size(structures: Iterable[Structure]) -> dict[tuple[bool, int], list[Structure]]:
+    """Structures by whether they are periodic and by their number of atoms, without empty ones."""
+    groups: dict[tuple[bool, int], list[Structure]] = {}
+    for structure in filter(len, structures):
+        groups.setdefault((any(structure.pbc), len(structure)), []).append(structure)
+    return groups
 
 
 def spread(sizes: Sequence[int]) -> list[int]:
@@ -92,7 +113,8 @@ def _measure(runner: Runner, structures: Sequence[Structure]) -> list[Measuremen
         if outcome.status == OK:
             spent += float(outcome.values["spent"])
             alone, batched = (float(outcome.values[name]) for name in ("seconds", "seconds_together"))
-            rows.append(Measurement(len(structure), alone, min(alone, batched)))
+            first = float(outcome.values.get("first", 0.0))
+            rows.append(Measurement(len(structure), alone, min(alone, batched), first))
     return rows
 
 

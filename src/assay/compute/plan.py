@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.benchmark import Benchmark, Case, Scope, planned_cases, with_null
 from assay.compute.bundling import make_bundles
-from assay.compute.cost import BenchmarkCost, Timings
+from assay.compute.cost import BenchmarkCost, Evaluated, Schedule, Timings
 from assay.compute.measuring import measure_timings
 from assay.compute.protocols.null import null_outcome
 from assay.compute.runner import Runner
@@ -41,15 +41,20 @@ class Plan:
     survey: Survey
     timings: Timings
     costs: dict[str, BenchmarkCost]
-    clock_seconds: float
-    """Expected time on the clock, with all workers."""
+    schedule: Schedule
+    """Expected times of all that is missing, with all workers."""
 
     workers: int
 
     @property
     def seconds(self) -> float:
-        """Expected time on one core."""
-        return sum(cost.seconds for cost in self.costs.values())
+        """Expected CPU time of all workers."""
+        return self.schedule.cpu_seconds
+
+    @property
+    def start_seconds(self) -> float:
+        """The part of it that is needed to start the workers and to load the model in each of them."""
+        return max(self.seconds - sum(cost.seconds for cost in self.costs.values()), 0.0)
 
     @property
     def force_calls(self) -> int:
@@ -59,7 +64,8 @@ class Plan:
     @property
     def seconds_per_call(self) -> float:
         """The mean time of an evaluation; that of a small structure when no evaluation is left."""
-        return self.seconds / self.force_calls if self.force_calls else self.survey.seconds_per_call
+        seconds = self.seconds - self.start_seconds
+        return seconds / self.force_calls if self.force_calls else self.survey.seconds_per_call
 
 
 def make_plan(
@@ -88,7 +94,7 @@ def make_plan(
         survey=survey,
         timings=runner.cost.timings,
         costs=_costs(cases, missing, runner),
-        clock_seconds=runner.cost.clock_seconds(make_bundles(missing, runner.cost), workers),
+        schedule=runner.cost.schedule(make_bundles(missing, runner.cost), workers),
         workers=workers,
     )
 
@@ -103,11 +109,12 @@ def _with_null(benchmark: Benchmark, case: Case) -> Case:
 def _costs(cases: dict[str, list[Case]], missing: Mapping[str, Job], runner: Runner) -> dict[str, BenchmarkCost]:
     """The cost of the missing jobs by benchmark; a shared job is counted with the first benchmark that asks for it."""
     left = dict(missing)
-    costs = {}
+    costs: dict[str, BenchmarkCost] = {}
+    evaluated = Evaluated()
     for name, group in cases.items():
         keys = {runner.key(job): None for case in group for job in case.jobs.values()}
         jobs = [left.pop(key) for key in keys if key in left]
-        costs[name] = runner.cost.benchmark_cost(len(group), jobs)
+        costs[name] = runner.cost.benchmark_cost(len(group), jobs, evaluated)
     return costs
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from assay.compute.bundling import make_bundle, make_bundles
 from assay.compute.cost import CostModel
-from assay.compute.executors.base import DIED, HUNG, Bundle, Executor, Finished, KeyedJob
+from assay.compute.executors.base import DIED, HUNG, STOPPED, Bundle, Executor, Finished, KeyedJob
 from assay.compute.progress import report_simulation_steps
 from assay.errors import Cause
 from assay.jobs import Dynamics, Job, job_key
@@ -17,7 +17,7 @@ from assay.outcome import ERROR, Outcome
 from assay.settings import Progress, silent
 from assay.store import Store
 
-GIVE_UP = {HUNG: 4, DIED: 40}
+GIVE_UP = {HUNG: 4, DIED: 40, STOPPED: 4}
 """When this number of workers in a row are lost in the same way, without one finished job in between, the run stops.
 A model that hangs costs a deadline each time, a model that dies only a moment."""
 
@@ -63,6 +63,8 @@ class Runner:
             deadline: seconds for each bundle, in place of the deadline of the cost model.
         """
         missing = self.missing(jobs)
+        if not missing:
+            return
         total, done = sum(job.expected_calls for job in missing.values()), 0
 
         def report(steps: int = 0) -> None:
@@ -96,6 +98,8 @@ class Runner:
             # They were in common batches, so any of them may be the guilty one.
             middle = len(left) // 2
             return [make_bundle(left[:middle], self.cost), make_bundle(left[middle:], self.cost)]
+        if finished.lost == STOPPED and self.lost_in_a_row < GIVE_UP[STOPPED]:
+            return [make_bundle(left, self.cost)]  # a signal from elsewhere is no job's fault
         return self._without_suspect(finished, left)
 
     def _unfinished(self, jobs: Sequence[KeyedJob]) -> list[KeyedJob]:

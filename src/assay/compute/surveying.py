@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.compute.clock import is_cpu
 from assay.compute.runner import Runner
 from assay.configurations import boxed, cluster, crystal, dimer, symbol
 from assay.errors import INVALID, AssayError, Cause
@@ -57,7 +58,8 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
         if outcome is not None and outcome.cause == Cause.NOT_BUILT:
             raise AssayError(reason)
         return Survey(card, contact_error=reason or "the first contact gave no result")
-    runner.cost.record_load_time(_wall(outcome))
+    runner.cost.record_load_time(_start_seconds(outcome) + _seconds(outcome))
+    runner.cost.build_seconds = float(outcome.values.get("seconds_to_build", 0.0))
     seconds_per_call = outcome.values.get("seconds_per_call")
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
@@ -76,10 +78,17 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
     )
 
 
-def _wall(outcome: Outcome) -> float:
-    times = [outcome.provenance.get(name, 0.0) for name in ("started", "finished")]
-    start, end = (float(t) if isinstance(t, int | float) else 0.0 for t in times)
-    return max(end - start, 0.0)
+def _seconds(outcome: Outcome) -> float:
+    """The time of a job: CPU time, or wall time for a model on an accelerator, where the CPU only waits."""
+    times = [outcome.provenance.get(name, 0.0) for name in ("cpu_seconds", "started", "finished")]
+    cpu, start, end = (float(t) if isinstance(t, int | float) else 0.0 for t in times)
+    return max(cpu if is_cpu(str(outcome.provenance.get("device", ""))) else end - start, 0.0)
+
+
+def _start_seconds(outcome: Outcome) -> float:
+    """CPU time of the process that ran this job, before its first job; 0 if it was no worker."""
+    seconds = outcome.provenance.get("start_seconds", 0.0)
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
 def element_job(number: int, card: ModelCard) -> SinglePoints:
@@ -102,7 +111,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
             lost[z] = outcome.reason if outcome is not None else runner.gave_up
             continue
         points = outcome.points()
-        calls, seconds = calls + len(points), seconds + _wall(outcome)
+        calls, seconds = calls + len(points), seconds + _seconds(outcome)
         pairs = points[1:]
         invalid_result = next((p.reason for p in points if p.cause in INVALID), "")
         if invalid_result:
@@ -145,7 +154,7 @@ def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
             _subject(kind, outcome, "FFF" in survey.pbc or "TTT" in survey.pbc, bool(survey.periodic_patterns))
         )
         if outcome is not None and outcome.status == OK:
-            timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
+            timing.append(_seconds(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
     seconds_per_call = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
     runner.cost.record_small_structures(seconds_per_call, survey.seconds_per_batched_call)
     return replace(survey, subjects=tuple(subjects), seconds_per_call=seconds_per_call)

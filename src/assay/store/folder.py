@@ -43,6 +43,8 @@ class Store:
     warnings: list[str] = field(default_factory=list)
     _writer: TextIO | None = None
     _files: dict[Path, OutcomeFile] = field(default_factory=dict, repr=False, compare=False)
+    _cases: tuple[str, dict[str, Any]] = field(default=("", {}), repr=False, compare=False)
+    """The benchmark whose cases were read last, and its table."""
 
     @classmethod
     def create(cls, root: Path, model_folder: str) -> Store:
@@ -71,7 +73,7 @@ class Store:
                 (self.folder / name).mkdir()
         except OSError as error:
             raise _cannot_write(aside, error) from error
-        self._files, self._writer = {}, None
+        self._files, self._writer, self._cases = {}, None, ("", {})
         return aside
 
     @property
@@ -144,6 +146,7 @@ class Store:
         made_by = {"version": stamp.version, "fingerprint": stamp.fingerprint, "settings": protocol}
         data = {"benchmark": benchmark, **made_by, "cases": rows}
         _write_atomically(path, codec.dumps(data))
+        self._cases = "", {}
 
     def _cases_path(self, benchmark: str) -> Path:
         return self.folder / "cases" / f"{benchmark}.json"
@@ -156,6 +159,7 @@ class Store:
         """Read the stamp and the cases of a benchmark, with the keys of their jobs."""
         path = self._cases_path(benchmark)
         data = _read_table(path)
+        self._cases = benchmark, data
         try:
             stored = [case_row(row) for row in data["cases"]]
             rows = [(Case(r["id"], {}, r["context"], **{k: r[k] for k in ENDS}), r["keys"]) for r in stored]
@@ -164,8 +168,12 @@ class Store:
             raise AssayError(f"'{path}' is damaged ({error!r}); delete it and run the benchmark again") from error
 
     def read_settings(self, benchmark: str) -> dict[str, Any]:
-        """Read the settings with which a benchmark made its cases; empty if they were not written."""
-        kept = _read_table(self._cases_path(benchmark)).get("settings")
+        """The settings with which a benchmark made its cases; empty if they were not written.
+
+        After `read_cases` of the same benchmark, the settings are those that belong to the cases it returned.
+        """
+        name, table = self._cases
+        kept = (table if name == benchmark else _read_table(self._cases_path(benchmark))).get("settings")
         items = kept.items() if isinstance(kept, dict) else ()
         return {name: tuple(value) if isinstance(value, list) else value for name, value in items}
 

@@ -63,16 +63,15 @@ class OutcomeFile:
 
     def read(self) -> None:
         """Read what is new. A file that was replaced, shortened or written again is read from its start."""
+        if _state(os.stat(self.path)) == self._state:
+            return
         with self.path.open("rb") as file:
             info = os.fstat(file.fileno())
-            state = (info.st_ino, info.st_size, info.st_mtime_ns)
-            if state == self._state:
-                return
             if not (info.st_ino == self._state[0] and info.st_size > self._state[1] and self._tail_is_in(file)):
                 self.whole, self._end, self._tail = Lines(), 0, b""
             file.seek(self._end)
             self._take(file.read())
-        self._state = state
+        self._state = _state(info)
 
     def _tail_is_in(self, file: BinaryIO) -> bool:
         """True when the file has the same bytes as before where the last whole line ended."""
@@ -98,6 +97,10 @@ class OutcomeFile:
     def warnings(self) -> list[str]:
         """A sentence for each line that is damaged."""
         return [*self.whole.warnings, *self.last.warnings]
+
+
+def _state(info: os.stat_result) -> tuple[int, int, int]:
+    return info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def add_newest(newest: dict[str, tuple[float, Outcome]], key: str, finished: float, outcome: Outcome) -> None:

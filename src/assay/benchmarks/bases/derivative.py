@@ -23,7 +23,7 @@ def ladder_cases(survey: Survey) -> Iterable[Case]:
     """Every cluster and crystal, and a slab and a wire of the first species, each coordinate moved by each step."""
     slabs = [(p, *item) for p in ("TTF", "TFF") for item in survey.crystals(p)[:1]]
     for kind, label, structure in [*subjects(survey), *slabs]:
-        job = SinglePoints((structure, *_ladder(structure)), alone=True)
+        job = SinglePoints((structure, *_ladder(structure)), alone=True, sample=_sample(len(structure)))
         yield Case(f"{label}-{kind}", {"ladder": job}, {"steps": np.array(STEPS)})
 
 
@@ -34,6 +34,13 @@ def _ladder(structure: Structure) -> Iterable[Structure]:
         for sign in (1.0, -1.0):
             for move in moves:
                 yield structure.moved(structure.positions + sign * step * move)
+
+
+def _sample(atoms: int) -> tuple[int, ...]:
+    """What the calculator computes itself: the base, one coordinate at every step, and one of every other atom."""
+    numbers = 1 + np.arange(len(STEPS) * 2 * 3 * atoms).reshape(len(STEPS), 2, 3 * atoms)
+    others = [3 * atom + atom % 3 for atom in range(1, atoms)]
+    return (0, *numbers[:, :, 0].ravel().tolist(), *numbers[2][:, others].ravel().tolist())
 
 
 def split_ladder(case: Case, outcome: Outcome) -> tuple[Point, Floats, Floats, Floats]:

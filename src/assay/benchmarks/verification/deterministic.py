@@ -59,7 +59,7 @@ class Deterministic(Check):
             return
         labels = subject_labels(survey)
         yield Case("repeats", {"repeats": repeats}, {"labels": labels})
-        fresh = Probe("fresh_process", repeats.structures, force_calls=3 * len(repeats.structures))
+        fresh = Probe("fresh_process", repeats.structures, force_calls=2 * len(repeats.structures), processes=1)
         yield Case("new-process", {"deviations": fresh}, {"labels": labels})
         good = [s for _, s in survey.clusters()][:2]
         bad = _refused_structures(survey, len(good[0])) if good else []

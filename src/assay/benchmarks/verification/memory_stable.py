@@ -44,10 +44,8 @@ class MemoryStable(Check):
         smaller = [c.reordered(range(3)) for c in clusters[:1]]
         structures = (*clusters, *crystals, *smaller)
         if structures:
-            seconds = max(survey.seconds_per_call, 1e-4)
-            calls = min(2 * self.evaluations, int(2 * self.seconds / seconds) + 60)
             settings = {"evaluations": self.evaluations, "seconds": self.seconds}
-            yield Case("evaluations", {"memory": Probe("memory", structures, settings, max(60, calls // 100 * 100))})
+            yield Case("evaluations", {"memory": Probe("memory", structures, settings, 2 * self.evaluations)})
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
         """Bytes kept per evaluation, by the process and by Python."""

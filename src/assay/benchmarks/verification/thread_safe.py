@@ -37,3 +37,8 @@ class ThreadSafe(ProbeCheck):
     def calls_per_structure(self) -> int:
         """Every thread evaluates every structure in every round."""
         return self.threads * self.rounds
+
+    @property
+    def calculators(self) -> int:
+        """Every thread has its own."""
+        return self.threads

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.compute.clock import cpu_seconds
 from assay.compute.engines.evaluation import evaluate
 from assay.compute.engines.precision import precision_and_device
 from assay.compute.protocols import Ending, Requests, carry_out, protocol
@@ -58,6 +59,11 @@ class CalculatorEngine:
         if self._calculator is None:
             self._calculator = self.model.build()
         return self._calculator
+
+    @property
+    def device(self) -> str:
+        """Where the calculator computes, for example "cpu"."""
+        return (self.used or precision_and_device(self.calculator)).get("device", "")
 
     @property
     def batch(self) -> BatchEvaluator:
@@ -108,7 +114,7 @@ class CalculatorEngine:
 
     def run(self, key: str, job: Job) -> Outcome:
         """Run one job; an error of the model becomes part of the outcome and is never raised."""
-        started, cpu = time.time(), time.process_time()
+        started, cpu = time.time(), cpu_seconds()
         trace = ""
         try:
             ending, trace = self._dispatch(key, job)
@@ -120,7 +126,7 @@ class CalculatorEngine:
             "engine": self.name,
             "started": started,
             "finished": time.time(),
-            "cpu_seconds": round(time.process_time() - cpu, 6),
+            "cpu_seconds": round(cpu_seconds() - cpu, 6),
         }
         return Outcome(key, ending.status, ending.values, ending.reason, trace, provenance, ending.cause)
 

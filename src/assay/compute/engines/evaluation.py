@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.compute.heartbeat import beat
 from assay.errors import Cause, ModelFailure
 from assay.outcome import Point
 from assay.structure import Floats, Structure
@@ -41,6 +42,8 @@ def evaluate(
         raise ModelFailure(f"refused: {failure}") from failure
     except (Exception, SystemExit) as error:  # a model that calls sys.exit has refused, too
         raise ModelFailure(f"refused: {type(error).__name__}: {error}".strip()) from error
+    finally:
+        beat()
     if on_change is not None and _changed(target, structure):
         on_change()
     pattern = "".join("T" if periodic else "F" for periodic in target.pbc)

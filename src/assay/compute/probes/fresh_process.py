@@ -11,6 +11,7 @@ from pathlib import Path
 
 from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.probes._deviation import worst_deviation
+from assay.compute.processes import end_with_parent
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe, SinglePoints
 from assay.models.loading import load_model
@@ -50,6 +51,7 @@ def _in_new_process(engine: CalculatorEngine, job: SinglePoints) -> Outcome:
 
 def main(request: str, answer: str) -> None:
     """Run the job that the parent process wrote to the file `request`, and write its outcome to `answer`."""
+    end_with_parent(os.getppid())
     reference, job, path = pickle.loads(Path(request).read_bytes())
     sys.path[:] = path
     outcome = CalculatorEngine(load_model(reference)).run("there", job)

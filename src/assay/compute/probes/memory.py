@@ -7,11 +7,11 @@ compiled code, but only as precisely as the allocator allows).
 from __future__ import annotations
 
 import gc
-import time
 import tracemalloc
 
 import numpy as np
 
+from assay.compute.clock import cpu_seconds
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
@@ -24,12 +24,15 @@ FEWEST = 15
 
 
 def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
-    """Growth of the memory in bytes per evaluation, after a warm-up."""
+    """Growth of the memory in bytes per evaluation, after a warm-up.
+
+    The number of evaluations follows from their CPU time, so that it does not depend on other programs.
+    """
     budget = float(probe.settings["seconds"])
     most = int(probe.settings["evaluations"])
-    started = time.monotonic()
+    started = cpu_seconds()
     _evaluate(engine, probe.structures, 20, 0)
-    seconds = (time.monotonic() - started) / 20
+    seconds = (cpu_seconds() - started) / 20
     block = max(FEWEST, min(most // BLOCKS, int(0.6 * budget / max(seconds, 1e-6) / BLOCKS)))
     _evaluate(engine, probe.structures, 2 * block, 1)
     resident = _resident_growth(engine, probe.structures, block)
@@ -38,7 +41,7 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         "evaluations": BLOCKS * block,
         "resident_bytes": resident,
         "python_bytes": python,
-        "seconds": time.monotonic() - started,
+        "seconds": cpu_seconds() - started,
     }
 
 

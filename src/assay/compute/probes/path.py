@@ -2,7 +2,8 @@
 
 The path is first evaluated in coarse steps. For each interval, the midpoint is compared with a smooth curve through the
 ends; the interval with the largest difference is halved repeatedly. The difference decreases with the width of the
-interval for a smooth surface, but not at a jump.
+interval for a smooth surface, but not at a jump. Afterwards, steps of the energy that are smooth but narrower than what
+an atom travels in one step of a simulation are looked for among all evaluated places.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.steps import WIDTH, is_narrow, missing_work, steps_within
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import ModelFailure
 from assay.jobs import Probe
@@ -58,9 +60,14 @@ class Place:
 
 
 def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
-    """Energy curve and jumps along the path of one atom in direction (x, y, z), from `start` to `end` (Å)."""
+    """Energy curve and jumps along the path of one atom in direction (x, y, z), from `start` to `end` (Å).
+
+    With `far` the path goes on to that position in steps of `far_step` (Å). With `barrier` it is a path over a barrier,
+    whose height is the scale of energies, instead of a path out of a well.
+    """
     names = ("atom", "x", "y", "z", "start", "end", "step", "budget", "epsilon")
     settings = {name: probe.settings[name] for name in names}
+    settings |= {name: probe.settings.get(name, 0.0) for name in ("far", "far_step", "barrier")}
     path = _Path(engine, probe.structures[0], {k: float(v) for k, v in settings.items()})
     limits = float(probe.settings["energy_limit"]), float(probe.settings["force_limit"])
     return path.report(*limits)
@@ -76,7 +83,10 @@ class _Path:
         self.start, self.end, self.step = settings["start"], settings["end"], settings["step"]
         self.budget = int(settings["budget"])
         self.epsilon = settings["epsilon"]
+        self.far, self.far_step = settings["far"], settings["far_step"]
+        self.barrier = bool(settings["barrier"])
         self.refused: list[str] = []
+        self.seen: list[Place] = []
 
     def place(self, at: float) -> Place | None:
         """The model at one position (Å) on the path; None if it refuses that position."""
@@ -89,7 +99,8 @@ class _Path:
             self.refused.append(str(failure))
             self.budget -= REFUSAL_COST
             return None
-        return Place(at, point.energy, float(point.forces[self.atom] @ self.direction), point.forces)
+        self.seen.append(Place(at, point.energy, float(point.forces[self.atom] @ self.direction), point.forces))
+        return self.seen[-1]
 
     def report(self, energy_limit: float, force_limit: float) -> dict[str, object]:
         """Curve, jumps and refusals; the limits of smoothness are relative to the depth of the well."""
@@ -97,14 +108,16 @@ class _Path:
         if len(coarse) < 3:
             reason = self.refused[0] if self.refused else "it is too short"
             raise ModelFailure(f"the path has fewer than three points: {reason}")
-        well = _well_depth(coarse)
+        well = _barrier_height(coarse) if self.barrier else _well_depth(coarse)
         jumps, roughness, unchecked = self._narrow(coarse, energy_limit * well, force_limit * well)
+        steps = self._narrow_steps(energy_limit * well, jumps) if _forces_match_energy(coarse) else []
         return {
             "at": np.array([p.at for p in coarse]),
             "energy": np.array([p.energy for p in coarse]),
             "force": np.array([p.along for p in coarse]),
             "well": well,
             "jumps": jumps,
+            "steps": steps,
             "roughness": roughness,
             "unseen": unchecked,
             "evaluated": len(coarse),
@@ -115,9 +128,12 @@ class _Path:
     def _coarse(self) -> list[Place]:
         """Points from the inner end outwards; the path ends if the model refuses several points in a row."""
         steps = max(2, round((self.end - self.start) / self.step))
+        stations = [*np.linspace(self.start, self.end, steps + 1)]
+        if self.far > self.end:
+            stations += list(np.arange(self.end + self.far_step, self.far + 1e-9, self.far_step))
         places: list[Place] = []
         in_a_row = 0
-        for at in np.linspace(self.start, self.end, steps + 1):
+        for at in stations:
             place = self.place(float(at))
             in_a_row = 0 if place is not None else in_a_row + 1
             if place is not None:
@@ -146,7 +162,7 @@ class _Path:
         jumps: list[dict] = []
         unchecked, roughness = 0.0, 0.0
         for a, b in itertools.pairwise(coarse):
-            if not push(a, b):
+            if not push(a, b) and a.at < self.end:  # atoms far apart may be refused, as by models of electrons
                 unchecked = max(unchecked, b.at - a.at)
         self.budget = max(self.budget, RESERVE)  # refusals may have used it, but rough intervals are always halved
         while queue and -queue[0][0] > 1.0 and len(jumps) < ENOUGH:
@@ -158,9 +174,41 @@ class _Path:
                 jumps.append(max(_jump(a, middle), _jump(middle, b), key=lambda jump: jump["energy"] + jump["force"]))
             elif self.budget <= 0:
                 roughness = max(roughness, -negative_roughness)
-            elif not all([push(a, middle), push(middle, b)]):
+            elif not all([push(a, middle), push(middle, b)]) and a.at < self.end:
                 unchecked = max(unchecked, width)
         return jumps, roughness, unchecked
+
+    def _narrow_steps(self, least: float, jumps: list[dict]) -> list[dict]:
+        """Steps of the energy that are narrower than `WIDTH` but not jumps, with the places around them."""
+        curve = _curve(sorted(self.seen, key=lambda p: p.at))
+        rounding = 2.0 * ENERGY_ULPS * self.epsilon * float(np.abs(curve[1]).max())
+        found = []
+        for centre, width in steps_within(*curve, least + rounding)[:ENOUGH]:
+            if any(abs(jump["at"] - centre) < WIDTH for jump in jumps):
+                continue
+            across = self._missing_work(centre, WIDTH), self._missing_work(centre, 2.0 * WIDTH)
+            if is_narrow(across):
+                found.append({"at": centre, "energy": abs(across[0]), "width": width, "rounding": rounding})
+        return found
+
+    def _missing_work(self, centre: float, width: float) -> float:
+        """The change of energy (eV) across an interval (Å) that its forces do not explain; NaN where it is refused."""
+        a, b = self.place(centre - 0.5 * width), self.place(centre + 0.5 * width)
+        if a is None or b is None:
+            return float("nan")
+        return missing_work((a.energy, b.energy), (a.along, b.along), width)
+
+
+def _curve(places: list[Place]) -> tuple[Floats, Floats, Floats]:
+    """Positions (Å), energies (eV) and forces along the path (eV/Å)."""
+    at, energy, along = (np.array([getattr(p, name) for p in places]) for name in ("at", "energy", "along"))
+    return at, energy, along
+
+
+def _barrier_height(places: list[Place]) -> float:
+    """Difference between the largest and the smallest energy (eV), at most 1 eV."""
+    energies = [p.energy for p in places]
+    return float(np.clip(max(energies) - min(energies), 1e-6, 1.0))
 
 
 def _well_depth(places: list[Place]) -> float:
@@ -174,7 +222,7 @@ def _well_depth(places: list[Place]) -> float:
 
 def _forces_match_energy(places: list[Place]) -> bool:
     """True if the energy changes along the path as the forces predict; only then do forces help to find its jumps."""
-    energy, along, at = (np.array([getattr(p, name) for p in places]) for name in ("energy", "along", "at"))
+    at, energy, along = _curve(places)
     changes, work = np.diff(energy), 0.5 * (along[1:] + along[:-1]) * np.diff(at)
     moving = np.abs(changes) > 1e-6
     return bool(moving.any() and np.median(np.abs(changes + work)[moving] / np.abs(changes)[moving]) < 0.2)
