@@ -176,9 +176,9 @@ def crude_saddle(smiles: tuple[str, str]) -> Atoms:
 
 
 def well(start: Atoms) -> Atoms:
-    """The nearest minimum at the level of theory of the geometries."""
+    """The nearest minimum at the level of theory of the geometries; modes between two molecules are very soft."""
     surface = partial(quantum.energy_and_forces, basis=BASIS)
-    return stationary(start, surface, xtb.hessian(start), 0, 0.01, steps=120, longest=0.08)
+    return stationary(start, surface, xtb.hessian(start), 0, 0.01, steps=120, longest=0.08, floor=0.05)
 
 
 def verified(smiles: tuple[str, str]) -> list[Atoms]:
