@@ -206,7 +206,9 @@ def repeats_job(survey: Survey) -> Probe | None:
     structures = [s for _, s in survey.clusters()] + [
         s for pattern in survey.periodic_patterns[:1] for _, s in survey.crystals(pattern)
     ]
-    return Probe("repeats", tuple(structures), force_calls=18 * len(structures)) if structures else None
+    if not structures:
+        return None
+    return Probe("repeats", tuple(structures), {"stress": True}, force_calls=18 * len(structures))
 
 
 def subject_labels(survey: Survey) -> list[str]:
