@@ -48,7 +48,9 @@ class ResultsFollowAse(Check):
         for index, row in zip(values["indices"], values["rows"], strict=True):
             for fault in row["faults"]:
                 where = f"{labels[index]}: {fault['what']} is {fault['found']}, expected {fault['expected']}"
-                yield Residual(where, np.inf, "", 0.0, 0.0, "the interface of ASE")
+                yield Residual(where, np.inf, "faults", 0.0, 0.0, "the interface of ASE")
+            if not row["faults"]:
+                yield Residual(f"{labels[index]}: form of the results", 0.0, "faults", 1.0, 1.0, "the interface of ASE")
             for deviation in row["deviations"]:
                 yield _judged(limits, str(labels[index]), deviation, int(row["natoms"]))
 

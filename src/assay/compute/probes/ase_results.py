@@ -36,11 +36,11 @@ def _row(calculator: Calculator, structure: Structure, stress: bool) -> dict[str
     row: dict[str, Any] = {"natoms": len(structure), "faults": [], "deviations": []}
     try:
         energy, forces = atoms.get_potential_energy(), atoms.get_forces()
-        found = {"energy": energy, "forces": forces, **_raw_stress(calculator, atoms, stress)}
-        found |= {name: value for name, value in _results(calculator).items() if value is not None or name in found}
-        row["faults"] = list(_faults(found, len(structure)))
+        asked = {"energy": energy, "forces": forces, **_raw_stress(calculator, atoms, stress)}
+        stored = {name: value for name, value in _results(calculator).items() if value is not None or name in asked}
+        row["faults"] = [*_faults(asked, len(structure)), *_faults(stored, len(structure))]
         if not row["faults"]:
-            row["deviations"] = [*_parts(found, stress), *([_full_tensor(atoms)] if stress else [])]
+            row["deviations"] = [*_parts({**asked, **stored}, stress), *([_full_tensor(atoms)] if stress else [])]
             row["deviations"] += _sum(calculator, structure, public_point(atoms, stress))
     except Exception as error:
         words = f"refused ({type(error).__name__}: {error})"

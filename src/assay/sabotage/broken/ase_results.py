@@ -87,7 +87,7 @@ class CorrectsOutsideCalculate(CopperGold):
 
 
 class Charged(CopperGold):
-    """The sound potential for Cu and Au that reads charge and spin; an electron costs 3 eV, a triplet 1 eV."""
+    """The sound potential for Cu and Au that reads charge and spin; both make all bonds stronger or weaker."""
 
     claims = {"elements": ("Cu", "Au"), "charge": True, "spin": True}  # type: ignore[assignment]  # noqa: RUF012
 
@@ -105,11 +105,11 @@ class Charged(CopperGold):
         return changes if same else [*changes, "info"]
 
     def evaluate(self, atoms: Atoms) -> Values:
-        """Energy, forces and virial; a charge also makes all bonds stronger or weaker."""
+        """Energy, forces and virial; a charge also costs 3 eV."""
         charge, spin = self.state(atoms)
         energy, forces, virial = super().evaluate(atoms)
-        factor = 1.0 + 0.05 * charge
-        return Values(factor * energy + 3.0 * charge**2 + 0.5 * (spin - 1), factor * forces, factor * virial)
+        factor = 1.0 + 0.05 * charge - 0.02 * (spin - 1)
+        return Values(factor * energy + 3.0 * charge**2, factor * forces, factor * virial)
 
 
 @broken
