@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.benchmark import Benchmark, Case, Scope, failed
-from assay.benchmarks.bases.limits import Refused, Residual
+from assay.benchmarks.bases.limits import NotApplicable, Refused, Residual
 from assay.errors import INVALID
 from assay.observation import Metric, MetricValue, Observation, Plot, Verdict, metric_value
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
@@ -39,7 +39,10 @@ class Check(Benchmark):
         raise TypeError(f"check '{self.name}' has no trials")
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
-        """The comparisons of a case; raise `Refused` if the model did not compute what they start from."""
+        """The comparisons of a case; raise `Refused` if the model did not compute what they start from.
+
+        `NotApplicable` if the model does not have what is compared, and need not have it.
+        """
         raise TypeError(f"check '{self.name}' compares nothing")
 
     def cases(self, scope: Scope) -> Iterable[Case]:
@@ -55,6 +58,8 @@ class Check(Benchmark):
             found = list(self.residuals(case, outcomes))
         except Refused as refusal:
             return failed(case, str(refusal), cause=refusal.cause)
+        except NotApplicable as missing:
+            return Observation(case.id, UNSUPPORTED, reason=str(missing))
         if not found:
             return failed(case, "nothing was compared")
         worst = max(found, key=lambda r: r.ratio)

@@ -90,6 +90,12 @@ class Limits:
         floor = max(16.0 * self.epsilon * size, self.noise_force)
         return Residual(f"{where}: forces", error, "eV/Å", tolerance, floor, self._why(relative, "largest force"))
 
+    def stress(self, where: str, error: float, scale: float, tight: float = 1.0) -> Residual:
+        """Judge a difference of stresses (eV/Å³) like forces, against the largest one, but at least 0.01 eV/Å³."""
+        size, limit = max(abs(scale), 0.01), self.forces(where, error, 1.0, tight=tight)
+        why = "as for forces, of the largest stress"
+        return Residual(f"{where}: stress", error, "eV/Å³", limit.tolerance * size, limit.floor * size, why)
+
     def _allowance(self, noise: float, most: float, tight: float) -> float:
         """Tolerance for noise: ten times its floor up to a limit, and none where the noise itself is judged."""
         return min(10.0 * noise, most) if tight == 1.0 else 0.0
@@ -125,6 +131,10 @@ class Refused(Exception):
         self.cause = cause
 
 
+class NotApplicable(Exception):
+    """The model does not have what a comparison is about, and does not claim it; the message says what."""
+
+
 def base_point(points: Sequence[Point]) -> Point:
     """The point that a comparison starts from; raises `Refused` if the model did not compute it."""
     if not points[0].ok:
@@ -158,9 +168,13 @@ def judge_deviations(case: Case, test: str, values: Data, tight: tuple[float, fl
     arrays = {
         name: np.asarray(values[name], dtype=float) for name in ("natoms", "scale", "max_force", "energy", "forces")
     }
+    none = np.full(len(arrays["energy"]), np.nan)  # results of earlier versions have no stress
+    largest, stress = (np.asarray(values.get(name, none), dtype=float) for name in ("max_stress", "stress"))
     found = []
     for i in range(len(arrays["energy"])):
         count, where = int(arrays["natoms"][i]), f"{labels[indices[i]]} {test}"
         found.append(limits.energy(where, arrays["energy"][i], arrays["scale"][i], count, tight=tight[0]))
         found.append(limits.forces(where, arrays["forces"][i], arrays["max_force"][i], tight=tight[1]))
+        if not np.isnan(largest[i]):
+            found.append(limits.stress(where, stress[i], largest[i], tight[1]))
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.compute.clock import cpu_seconds
-from assay.compute.engines.evaluation import evaluate
+from assay.compute.engines.evaluation import evaluate, with_stress_if_possible
 from assay.compute.engines.precision import precision_and_device
 from assay.compute.protocols import Ending, Requests, carry_out, protocol
 from assay.errors import Cause, ModelFailure, ModelNotBuilt
@@ -81,15 +81,22 @@ class CalculatorEngine:
             self.used = precision_and_device(self.calculator)
         return point
 
-    def evaluate_accepted(self, structures: Sequence[Structure]) -> tuple[list[int], list[Structure], list[Point]]:
+    def evaluate_fully(self, structure: Structure) -> Point:
+        """Energy, forces and, for crystals, the stress if the model has one."""
+        return with_stress_if_possible(self.calculator, structure, lambda wanted: self.evaluate(structure, wanted))
+
+    def evaluate_accepted(
+        self, structures: Sequence[Structure], stress: bool = False
+    ) -> tuple[list[int], list[Structure], list[Point]]:
         """Indices, structures and points of all structures that the model does not refuse.
 
-        `ModelFailure` if the model refuses all of them.
+        With `stress`, crystals have their stress if the model gives one. `ModelFailure` if it refuses all of them.
         """
         rows, last = [], ModelFailure("no structures")
         for i, structure in enumerate(structures):
             try:
-                rows.append((i, structure, self.evaluate(structure)))
+                point = self.evaluate_fully(structure) if stress else self.evaluate(structure)
+                rows.append((i, structure, point))
             except ModelFailure as failure:
                 last = failure
         if not rows:

@@ -51,6 +51,26 @@ def evaluate(
     return Point(_energy(results), _forces(results, len(structure)), _stress(stress), pbc=pattern)
 
 
+def evaluate_fully(calculator: Calculator, structure: Structure) -> Point:
+    """Energy, forces and, for crystals, the stress of a calculator that has one.
+
+    A calculator that lists a stress but fails if it is requested still has energy and forces.
+    """
+    return with_stress_if_possible(calculator, structure, lambda wanted: evaluate(calculator, structure, wanted))
+
+
+def with_stress_if_possible(
+    calculator: Calculator, structure: Structure, evaluation: Callable[[tuple[str, ...]], Point]
+) -> Point:
+    """The point of an evaluation that is given the properties to request: with the stress if the model answers so."""
+    if has_stress(calculator) and all(structure.pbc):
+        try:
+            return evaluation(("energy", "forces", "stress"))
+        except ModelFailure:  # the check of the stress reports it
+            pass
+    return evaluation(("energy", "forces"))
+
+
 def answers_by_calculate(calculator: Calculator) -> bool:
     """True if ASE's public methods return exactly what `calculate` writes into `results`.
 

@@ -7,16 +7,20 @@ second calculator, through ASE's public methods, and with its atoms in reverse o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.compute.engines.calculator import CalculatorEngine
-from assay.compute.engines.evaluation import evaluate
-from assay.compute.probes._deviation import deviation
+from assay.compute.engines.evaluation import evaluate_fully
+from assay.compute.probes._deviation import Deviation, deviation, sizes, worst
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
-from assay.structure import Floats, Structure
+from assay.structure import Structure
+
+if TYPE_CHECKING:
+    from ase import Atoms
 
 NUDGES = (1e-2, 1e-4, 1e-6)
 """Small displacements (Å) after which a model with a wrong cache may return its last results."""
@@ -25,40 +29,35 @@ Evaluate = Callable[[Structure], Point]
 
 
 def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
-    """Largest deviation of energy (eV) and forces (eV/Å) of each structure in each test, with their sizes."""
+    """Largest deviation of energy (eV), forces (eV/Å) and stress (eV/Å³) of each structure in each test."""
     indices, structures, _ = engine.evaluate_accepted(probe.structures)
     engine.changed_inputs = 0
-    first = [engine.evaluate(s) for s in structures]
+    ask = engine.evaluate_fully
+    first = [ask(s) for s in structures]
     second = engine.model.build()
 
     def by_second(structure: Structure) -> Point:
-        return evaluate(second, structure, ("energy", "forces"))
+        return evaluate_fully(second, structure)
 
     def in_order(order: Sequence[int]) -> list[Point]:
-        points = {i: engine.evaluate(structures[i]) for i in order}
+        points = {i: ask(structures[i]) for i in order}
         return [points[i] for i in range(len(structures))]
 
     tests = {
-        "repeat": deviation(first, [_second_result(engine.evaluate, s) for s in structures]),
-        "order": _worst(*(deviation(first, in_order(order)) for order in _orders(len(structures)))),
-        "nudge": _after_nudges(engine.evaluate, by_second, structures),
+        "repeat": deviation(first, [_second_result(ask, s) for s in structures]),
+        "order": worst(*(deviation(first, in_order(order)) for order in _orders(len(structures)))),
+        "nudge": _after_nudges(ask, by_second, structures),
         "second_calculator": deviation(first, [by_second(s) for s in structures[::-1]][::-1]),
-        "reordered_atoms": deviation(first, [_atoms_reversed(engine.evaluate, s) for s in structures]),
-        "public_methods": deviation(first, _by_public_methods(engine, structures)),
+        "reordered_atoms": deviation(first, [_atoms_reversed(ask, s) for s in structures]),
+        "public_methods": deviation(first, _by_public_methods(engine, structures, first)),
     }
     return {
         "indices": indices,
-        "scale": np.array([abs(p.energy) for p in first]),
-        "max_force": np.array([np.abs(p.forces).max() for p in first]),
-        "natoms": np.array([len(s) for s in structures]),
+        **sizes(first),
         "single_precision": _is_single(first),
         "changed_inputs": engine.changed_inputs,
-        "tests": {name: {"energy": e, "forces": f} for name, (e, f) in tests.items()},
+        "tests": {name: found.as_dict() for name, found in tests.items()},
     }
-
-
-def _worst(*deviations: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    return np.max([d[0] for d in deviations], axis=0), np.max([d[1] for d in deviations], axis=0)
 
 
 def _second_result(evaluate: Evaluate, structure: Structure) -> Point:
@@ -71,9 +70,7 @@ def _orders(count: int) -> list[list[int]]:
     return [list(range(count))[::-1], [int(i) for i in shuffled]]
 
 
-def _after_nudges(
-    evaluate: Evaluate, evaluate_second: Evaluate, structures: Sequence[Structure]
-) -> tuple[Floats, Floats]:
+def _after_nudges(evaluate: Evaluate, evaluate_second: Evaluate, structures: Sequence[Structure]) -> Deviation:
     """Deviations of slightly displaced structures: evaluated after the original, after another structure, or first."""
     deviations = []
     for i, structure in enumerate(structures):
@@ -86,27 +83,35 @@ def _after_nudges(
             evaluate(other)
             after_other.append(evaluate(displaced))
             by_second.append(evaluate_second(displaced))
-        energy, forces = _worst(deviation(after_original, after_other), deviation(after_original, by_second))
-        deviations.append((energy.max(), forces.max()))
-    return np.array([d[0] for d in deviations]), np.array([d[1] for d in deviations])
+        found = worst(deviation(after_original, after_other), deviation(after_original, by_second))
+        deviations.append([column.max() for column in found])
+    return Deviation(*np.array(deviations).T)
 
 
 def _atoms_reversed(evaluate: Evaluate, structure: Structure) -> Point:
     point = evaluate(structure.reordered(np.arange(len(structure))[::-1]))
-    return Point(point.energy, point.forces[::-1])
+    return Point(point.energy, point.forces[::-1], point.stress)
 
 
-def _by_public_methods(engine: CalculatorEngine, structures: Sequence[Structure]) -> list[Point]:
-    """Results of `atoms.get_potential_energy()` and `atoms.get_forces()`, as users call a calculator."""
+def _by_public_methods(
+    engine: CalculatorEngine, structures: Sequence[Structure], first: Sequence[Point]
+) -> list[Point]:
+    """Results of `atoms.get_potential_energy()` and so on, as users call a calculator."""
     points = []
-    for structure in structures:
+    for structure, known in zip(structures, first, strict=True):
         atoms = structure.to_atoms()
         atoms.calc = engine.calculator
         try:
-            points.append(Point(float(atoms.get_potential_energy()), np.array(atoms.get_forces(), dtype=float)))
+            points.append(public_point(atoms, known.stress is not None))
         except Exception as error:
             raise ModelFailure(f"refused through ASE's own methods: {type(error).__name__}: {error}") from error
     return points
+
+
+def public_point(atoms: Atoms, stress: bool) -> Point:
+    """Energy, forces and, if wanted, stress by the public methods of ASE; what they raise is passed on."""
+    energy, forces = float(atoms.get_potential_energy()), np.array(atoms.get_forces(), dtype=float)
+    return Point(energy, forces, np.array(atoms.get_stress(), dtype=float) if stress else None)
 
 
 def _is_single(points: Sequence[Point]) -> bool:
