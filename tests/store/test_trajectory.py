@@ -16,8 +16,8 @@ from assay.store import trajectory
 from assay.store.trajectory import Recorder, Trajectory
 
 
-def record(path: Path, frames: int, first: int = 0, save_every: int = 7) -> Recorder:
-    recorder = Recorder(path, 2)
+def record(path: Path, frames: int, first: int = 0, save_every: int = 7, by: Recorder | None = None) -> Recorder:
+    recorder = by or Recorder(path, 2)
     for i in range(first, frames):
         recorder.add(np.full((2, 3), float(i)), (i, -i, 2.0 * i, 0.0))
         if (i + 1) % save_every == 0:
@@ -44,7 +44,7 @@ def test_an_interrupted_recording_continues_after_its_last_complete_chunk(tmp_pa
     assert state["step"] == 13
     assert state["energy"] == (0.1).hex()
     assert state["forces"].tolist() == np.full((2, 3), 0.1).tolist()
-    record(tmp_path / "a.h5", 30, first=14).finish({"step": 29})
+    record(tmp_path / "a.h5", 30, first=14, by=later).finish({"step": 29})
     assert Trajectory(tmp_path / "a.h5").series("step").tolist() == list(range(30))
 
 
@@ -55,7 +55,7 @@ def test_an_unfinished_trajectory_can_be_read(tmp_path: Path) -> None:
 
 def test_a_damaged_chunk_does_not_affect_earlier_chunks(tmp_path: Path) -> None:
     record(tmp_path / "a.h5", 21)
-    last = sorted((tmp_path / "a.parts").glob("*.h5"))[-1]
+    last = sorted((tmp_path / "a.parts").rglob("*.h5"))[-1]
     last.write_bytes(last.read_bytes()[:100])
     state = Recorder(tmp_path / "a.h5", 2).resume()
     assert state is not None
