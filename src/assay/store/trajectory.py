@@ -163,11 +163,11 @@ class Recorder:
         """The state at the end of the finished trajectory; None unless it is complete."""
         try:
             with opened(self.path) as file:
-                if frames_in(file)[1] != self.atoms or not follows(np.asarray(file["step"][:], dtype=float)):
-                    return None
-                return read_state(file)
+                steps = np.asarray(file["step"][:], dtype=float) if frames_in(file)[1] == self.atoms else np.zeros(0)
+                state = read_state(file)
         except AssayError:
             return None
+        return state if follows(steps) and _reach(steps, state.get("step")) else None
 
     def add(self, positions: Floats, row: Sequence[float]) -> bool:
         """Add a frame; true if `save` should be called now, with the state of the simulation."""
@@ -225,6 +225,12 @@ class Recorder:
         """Delete everything that was written."""
         self.path.unlink(missing_ok=True)
         shutil.rmtree(chunk_folder(self.path), ignore_errors=True)
+
+
+def _reach(steps: Floats, end: object) -> bool:
+    """True if frames at these steps are all frames of a simulation that ended at step `end`."""
+    spacing = steps[1] - steps[0] if len(steps) > 1 else np.inf
+    return not isinstance(end, int) or bool(steps[-1] <= end < steps[-1] + spacing)
 
 
 def trajectory_path(folder: Path, key: str) -> Path:
