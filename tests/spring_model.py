@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.api import Report, run
 
-MODEL = '''
+MODEL = """
 import numpy as np
 from ase.calculators.calculator import Calculator
 
@@ -32,7 +32,7 @@ class Springs(Calculator):
         np.add.at(forces, FIRST, -pull)
         np.add.at(forces, SECOND, pull)
         self.results = {"energy": 10.0 * float(((found - LENGTHS) ** 2).sum()), "forces": forces}
-'''
+"""
 
 SUITE = """
 name = "short"

@@ -66,8 +66,8 @@ def test_what_was_given_out_is_not_mixed_with_what_replaced_it(store: Store) -> 
 def test_a_result_that_would_not_be_read_is_an_error_that_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.store.folder.TEXT_BYTES", 2000)
-    store.append(Outcome("a", OK, {"text": "x" * 3000}))
+    monkeypatch.setattr(codec, "TEXT_BYTES", 2_000_000)
+    store.append(Outcome("a", OK, {"text": "x" * 3_000_000}))
     found = store.outcomes()["a"]
     assert (found.status, dict(found.values)) == (ERROR, {})
-    assert "at most" in found.reason
+    assert found.reason == "the result has more than 2 MB"

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from assay.jobs import Data
+from assay.store.reading import TEXT_BYTES
 
 _KEY = "__array__"
 _KINDS = {"<f8", "<i8", "|b1", "<f4"}
@@ -45,18 +46,26 @@ def loads(text: str | bytes) -> Any:
     That is: arrays of other types, NaN and infinity, numbers out of range, deep nesting, and too many items.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    opened = data.count(b"[") + data.count(b"{")
-    if opened + data.count(b",") > ITEMS:
-        raise ValueError(f"more than {ITEMS} items")
-    if len(data) > WIDE_BYTES and (b"\\u" in data or not data.isascii()):
-        raise ValueError(f"more than {WIDE_BYTES // 1_000_000} MB of text that is not ASCII")
+    if reason := too_large(data):
+        raise ValueError(reason)
     try:
         value = _DECODER.decode(data.decode("utf-8"))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    if opened > DEPTH:
+    if data.count(b"[") + data.count(b"{") > DEPTH:
         _require_depth(value)
     return value
+
+
+def too_large(text: bytes) -> str:
+    """Why a text would not be read again; empty if it would."""
+    if len(text) > TEXT_BYTES:
+        return f"more than {TEXT_BYTES // 1_000_000} MB"
+    if len(text) > WIDE_BYTES and (b"\\u" in text or not text.isascii()):
+        return f"more than {WIDE_BYTES // 1_000_000} MB of text that is not ASCII"
+    if sum(map(text.count, (b"[", b"{", b","))) > ITEMS:
+        return f"more than {ITEMS} items"
+    return ""
 
 
 def _require_depth(value: object) -> None:

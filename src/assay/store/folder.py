@@ -18,7 +18,7 @@ from assay.store import codec
 from assay.store.cases import ENDS, Stamp, read_cases, settings_of
 from assay.store.outcome_file import OutcomeFile
 from assay.store.outcomes import Outcomes
-from assay.store.reading import TEXT_BYTES, Refused, list_regular, read_bounded
+from assay.store.reading import Refused, list_regular, read_bounded
 
 PARTS = ("outcomes", "cases", "trajectories", "logs", "model.json")
 """What the results of a model consist of."""
@@ -84,8 +84,8 @@ class Store:
     def append(self, outcome: Outcome) -> None:
         """Write one finished job as one whole line, which stays when this process is killed."""
         line = codec.dumps(outcome.as_dict()) + "\n"
-        if len(line) > TEXT_BYTES:
-            line = codec.dumps(_too_large(outcome, len(line)).as_dict()) + "\n"
+        if reason := codec.too_large(line.encode()):
+            line = codec.dumps(_too_large(outcome, reason).as_dict()) + "\n"
         try:
             if self._writer is None:
                 path = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
@@ -147,16 +147,18 @@ class Store:
         made_by = {"version": stamp.version, "fingerprint": stamp.fingerprint, "settings": protocol}
         data = {"benchmark": benchmark, **made_by, "cases": rows}
         text = codec.dumps(data)
-        if len(text) > TEXT_BYTES:
-            raise AssayError(f"the cases of '{benchmark}' have more than {TEXT_BYTES // 1_000_000} MB; give --limit")
+        if reason := codec.too_large(text.encode()):
+            raise AssayError(f"the cases of '{benchmark}' have {reason}; give --limit")
         _write_atomically(path, text)
 
     def _cases_path(self, benchmark: str) -> Path:
         return self.folder / "cases" / f"{benchmark}.json"
 
     def benchmarks(self) -> list[str]:
-        """Names of the benchmarks that have cases here."""
-        return [path.stem for path in list_regular(self.folder / "cases", ".json")[0]]
+        """Names of the benchmarks that have cases here; what is passed over is added to `warnings`."""
+        paths, notes = list_regular(self.folder / "cases", ".json")
+        self.warnings += [note for note in notes if note not in self.warnings]
+        return [path.stem for path in paths]
 
     def read_cases(self, benchmark: str) -> tuple[Stamp, list[tuple[Case, dict[str, str]]]]:
         """Read the stamp and the cases of a benchmark, with the keys of their jobs."""
@@ -204,10 +206,11 @@ def _write_atomically(path: Path, text: str) -> None:
         raise _cannot_write(path, error) from error
 
 
-def _too_large(outcome: Outcome, size: int) -> Outcome:
+def _too_large(outcome: Outcome, reason: str) -> Outcome:
     """The error in place of a result that would not be read again."""
-    reason = f"the result has {size // 1_000_000} MB, and at most {TEXT_BYTES // 1_000_000} MB are kept"
-    return replace(outcome, status=ERROR, values={}, reason=reason, traceback="", cause=Cause.INTERNAL)
+    return replace(
+        outcome, status=ERROR, values={}, reason=f"the result has {reason}", traceback="", cause=Cause.INTERNAL
+    )
 
 
 def _cannot_write(path: Path, error: OSError) -> AssayError:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from assay.errors import AssayError
+from assay.errors import AssayError, Cause
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.store import codec
 from assay.store.legacy import with_causes
@@ -126,7 +127,7 @@ class OutcomeFile:
         except (ValueError, TypeError, AssayError):
             return None, f"line {self._count + 1} is torn or damaged and was passed over"
         batch = outcome.provenance.get("batch")
-        given_up = isinstance(batch, Mapping) and bool(batch.get("given_up"))
+        given_up = isinstance(batch, dict) and bool(batch.get("given_up"))
         self.kinds.append(
             STATUSES.index(outcome.status) + HAS_FRAMES * ("trajectory" in outcome.values) + HAS_REMARK * given_up
         )
@@ -150,10 +151,10 @@ class OutcomeFile:
     def load(self, row: int) -> Outcome:
         """Read the outcome of a row from disk, with its trajectory if it has one."""
         try:
-            with open_regular(self.path) as file:
-                file.seek(self._starts[row])
-                outcome = parse_outcome(file.read(self._lengths[row]))
-        except (Refused, ValueError, TypeError) as error:
+            file = _opened(self.path, self._state[0])
+            file.seek(self._starts[row])
+            outcome = parse_outcome(file.read(self._lengths[row]))
+        except (Refused, OSError, ValueError, TypeError) as error:
             raise _has_changed(self.path) from error
         if outcome.key != self.keys[row]:
             raise _has_changed(self.path)
@@ -173,13 +174,22 @@ class OutcomeFile:
         return [f"{self.path.name} {text}" for text in [*self._warnings, *rest, *filter(None, [self._last[1]])]]
 
 
+@lru_cache(maxsize=16)
+def _opened(path: Path, inode: int) -> BinaryIO:
+    """A file that is read at many places; a few are kept open, and closed when they are no longer used."""
+    file = open_regular(path)
+    if os.fstat(file.fileno()).st_ino != inode:
+        raise Refused("was replaced")
+    return file
+
+
 def parse_outcome(line: bytes) -> Outcome:
     """An outcome from its line, without its trajectory; a `ValueError` or `TypeError` for anything else."""
     read: dict[str, Any] = with_causes(codec.loads(line))
     outcome = Outcome(**read)
     texts = (outcome.key, outcome.status, outcome.reason, outcome.traceback, outcome.cause)
     tables = (outcome.values, outcome.provenance)
-    if not all(isinstance(t, str) for t in texts) or not all(isinstance(t, Mapping) for t in tables):
+    if any(type(text) not in (str, Cause) for text in texts) or any(type(table) is not dict for table in tables):
         raise TypeError("not an outcome")
     if "frames" in read or not 0 < len(outcome.key) <= KEY_LENGTH:
         raise TypeError("not an outcome")
