@@ -85,7 +85,7 @@ UNSEEN = (
 )
 """Models whose bug none of the measurements can see; the files in `broken/` measure it in other ways."""
 
-NO_VALUES = {"nan_for_one_species", "raises", "hangs", "kills_process"}
+NO_VALUES = {"nan_for_one_species", "nan_now_and_then", "refuses_now_and_then", "raises", "hangs", "kills_process"}
 SEEN |= dict.fromkeys(UNSEEN, (NONE, NONE))
 CHECKS: dict[str, set[Measure]] = {
     "forces_match_energy": {forces_against_energy, indifference},

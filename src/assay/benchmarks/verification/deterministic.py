@@ -7,7 +7,8 @@ Protocol: every cluster and crystal is evaluated
 - again at once, in other orders, after a slightly moved copy, and with its atoms listed backwards;
 - by a second calculator, and through ASE's public methods;
 - in a new process with another hash seed;
-- after the model was made to refuse a structure.
+- after the model was made to refuse a structure;
+- in turn with the others for at least 200 calls, each of which must be answered.
 The positions that the model is given must not be altered.
 Reference: the model itself.
 """
@@ -22,6 +23,7 @@ import numpy as np
 from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Limits, Residual, judge_deviations
+from assay.benchmarks.bases.steady import ROLE, many_calls, unanswered
 from assay.configurations import dimer
 from assay.jobs import Data, Probe
 from assay.outcome import Outcome
@@ -47,9 +49,10 @@ class Deterministic(Check):
     """Repeats agree to the noise floor, and nothing stale is returned."""
 
     mandatory = True
+    version = 2
     catches = (
         "noise", "pure_noise", "tiny_noise", "history_dependent", "process_dependent", "stale_after_exception",
-        "stale_small_moves", "mutates_input",
+        "stale_small_moves", "mutates_input", "nan_now_and_then", "refuses_now_and_then",
     )  # fmt: skip
 
     def trials(self, survey: Survey) -> Iterable[Case]:
@@ -61,6 +64,7 @@ class Deterministic(Check):
         yield Case("repeats", {"repeats": repeats}, {"labels": labels})
         fresh = Probe("fresh_process", repeats.structures, force_calls=3 * len(repeats.structures))
         yield Case("new-process", {"deviations": fresh}, {"labels": labels})
+        yield many_calls(repeats.structures)
         good = [s for _, s in survey.clusters()][:2]
         bad = _refused_structures(survey, len(good[0])) if good else []
         if good and bad:
@@ -72,6 +76,8 @@ class Deterministic(Check):
         """Deviations by kind of repetition."""
         if "deviations" in outcomes:
             yield from judge_deviations(case, "in a new process", outcomes["deviations"].values, SAME)
+        elif ROLE in outcomes:
+            yield unanswered(outcomes[ROLE].values)
         elif "exception" in outcomes:
             yield from _after_exception(Limits.of(case), outcomes["exception"].values)
         else:

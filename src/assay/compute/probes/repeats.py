@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from assay.compute.engines.blame import failure_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import evaluate
+from assay.compute.engines.numbers import checked_energy, checked_forces
 from assay.compute.probes._deviation import deviation
-from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.structure import Floats, Structure
@@ -103,9 +104,10 @@ def _by_public_methods(engine: CalculatorEngine, structures: Sequence[Structure]
         atoms = structure.to_atoms()
         atoms.calc = engine.calculator
         try:
-            points.append(Point(float(atoms.get_potential_energy()), np.array(atoms.get_forces(), dtype=float)))
-        except Exception as error:
-            raise ModelFailure(f"refused through ASE's own methods: {type(error).__name__}: {error}") from error
+            energy, forces = atoms.get_potential_energy(), atoms.get_forces()
+        except (Exception, SystemExit) as error:
+            raise failure_of(error, "refused through ASE's own methods") from error
+        points.append(Point(checked_energy(energy), checked_forces(forces, len(structure))))
     return points
 
 

@@ -62,7 +62,7 @@ def _together(engine: CalculatorEngine, structure: Structure, count: int) -> flo
         return (
             _seconds(engine.batch.evaluate, lambda n: [_moved(structure, n * count + i) for i in range(count)]) / count
         )
-    except Exception:
+    except (Exception, SystemExit):
         return None
 
 
