@@ -15,12 +15,12 @@ BROKEN = Path(__file__).parent / "broken"
 QUICK = ("-j", "0", "-b", "inversion_symmetry")
 
 
-def command(*arguments: object, where: Path) -> Done:
-    """Run `assay` in a folder and wait for it."""
+def command(*arguments: object, where: Path, columns: int = 150) -> Done:
+    """Run `assay` in a folder, as in a terminal of this number of columns, and wait for it."""
     return subprocess.run(
         [sys.executable, "-m", "assay", *map(str, arguments)],
         cwd=where,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8", "COLUMNS": "150"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8", "COLUMNS": str(columns)},
         capture_output=True,
         text=True,
         encoding="utf-8",

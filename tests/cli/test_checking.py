@@ -130,13 +130,10 @@ def test_a_failed_graded_check_fails_only_where_it_is_asked_for(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_reasons_are_whole_in_a_terminal_of_any_width(
-    tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
+def test_reasons_are_whole_in_a_terminal_of_any_width(tmp_path: Path, width: int) -> None:
     shared = ("check", "assay.sabotage:zero_force", "-b", "forces_match_energy", "-j", "0")
     comment = document(command(*shared, "--json", where=tmp_path).stdout)["checks"][0]["comment"]
-    done = command(*shared, where=tmp_path)
+    done = command(*shared, where=tmp_path, columns=width)
     assert max(map(len, done.stdout.splitlines())) <= width
     assert "…" not in done.stdout
     assert " ".join(done.stdout.split()).endswith(f"FAIL forces_match_energy: {comment}")

@@ -61,9 +61,8 @@ def test_a_model_that_is_not_installed_is_listed_with_its_install_command(monkey
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_every_data_set_takes_one_line(tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    lines = command("list", "data", where=tmp_path).stdout.splitlines()
+def test_every_data_set_takes_one_line(tmp_path: Path, width: int) -> None:
+    lines = command("list", "data", where=tmp_path, columns=width).stdout.splitlines()
     rows = listing("data")
     assert [line.split()[0] for line in lines] == [row["name"] for row in rows]
     for line, row in zip(lines, rows, strict=True):

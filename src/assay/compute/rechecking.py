@@ -6,9 +6,11 @@ as a file of weights. After training such a model again, results of yesterday wo
 
 from __future__ import annotations
 
-import uuid
+import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations_with_replacement
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from assay.configurations import symbol
 from assay.errors import AssayError
 from assay.jobs import Job, SinglePoints
 from assay.outcome import Outcome, Point
+from assay.store import Store
 from assay.structure import Structure
 
 MOST_STRUCTURES, MOST_ATOMS = 24, 100
@@ -101,8 +104,9 @@ def difference(before: Point, now: Point, noise: tuple[float, float] = (0.0, 0.0
 
 
 def _ask(runner: Runner, job: SinglePoints) -> Outcome | None:
-    """The new answers to a job, under a key of their own, because its old ones are in the store."""
-    key = uuid.uuid4().hex[: len(runner.key(job))]
-    for _ in runner.executor.run([make_bundle([(key, job)], runner.cost)]):
-        pass
-    return runner.store.outcomes().get(key)
+    """The new answers to a job. They are not kept: the results folder has the old ones, and nothing twice."""
+    key = runner.key(job)
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        for _ in runner.executor.run([replace(make_bundle([(key, job)], runner.cost), scratch=Path(scratch))]):
+            pass
+        return Store.create(Path(scratch), "").outcomes().get(key)

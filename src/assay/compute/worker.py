@@ -40,11 +40,11 @@ class Worker:
     store: Store
     engines: Engines | None = None
 
-    def run(self, jobs: Sequence[KeyedJob]) -> list[tuple[str, str]]:
-        """Run jobs; returns the key and the status of each."""
+    def run(self, bundle: Bundle) -> list[tuple[str, str]]:
+        """Run the jobs of a bundle; returns the key and the status of each."""
         if self.engines is None:
             self.engines = Engines(load_model(self.reference), self.store.folder)
-        return run_jobs(self.engines, self.store, jobs)
+        return run_jobs(self.engines, store_of(bundle, self.store), bundle.jobs)
 
 
 _worker: Worker | None = None
@@ -81,7 +81,12 @@ def run_bundle(bundle: Bundle) -> list[tuple[str, str]]:
     """Run a bundle in this worker process; returns the key and the status of each job, outcomes are in the store."""
     if _worker is None:
         raise AssayError("a worker was used before it was prepared")
-    return _worker.run(bundle.jobs)
+    return _worker.run(bundle)
+
+
+def store_of(bundle: Bundle, usual: Store) -> Store:
+    """Where the outcomes of a bundle are written: in its own folder if it has one, else in the `usual` store."""
+    return usual if bundle.scratch is None else Store.create(bundle.scratch, "")
 
 
 def run_jobs(engines: Engines, store: Store, jobs: Sequence[KeyedJob]) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from assay.jobs import Job
@@ -21,6 +22,8 @@ class Bundle:
 
     jobs: Sequence[KeyedJob]
     deadline: float
+    scratch: Path | None = None
+    """A folder for the outcomes, in place of the results folder, where they are not to be kept."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.compute.executors.base import Bundle, Finished
-from assay.compute.worker import Engines, run_jobs
+from assay.compute.worker import Engines, run_jobs, store_of
 from assay.model import Model
 from assay.store import Store
 
@@ -21,4 +21,4 @@ class InProcess:
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
         """Run one bundle after another; deadlines are not enforced."""
         for bundle in bundles:
-            yield Finished(bundle, statuses=run_jobs(self.engines, self.store, bundle.jobs))
+            yield Finished(bundle, statuses=run_jobs(self.engines, store_of(bundle, self.store), bundle.jobs))
