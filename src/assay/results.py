@@ -18,6 +18,7 @@ from assay.remarks import batch_remarks
 from assay.score import combine, mean_score
 from assay.store import Store
 from assay.suites import Suite
+from assay.suites.values import checked_values
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,8 @@ def _unknown(stored: Sequence[str]) -> list[str]:
 
 def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:
     """The benchmark with the settings of the run, whatever suite is chosen now: they belong to the outcomes."""
-    return replace(benchmark, **{name: v for name, v in settings.items() if name in benchmark.__dataclass_fields__})
+    known = {name: value for name, value in settings.items() if name in benchmark.__dataclass_fields__}
+    return replace(benchmark, **checked_values(type(benchmark), known, "the results folder"))
 
 
 def _result(

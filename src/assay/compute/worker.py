@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import signal
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from assay.compute.engines.batch_size import peak_megabytes_since_start
 from assay.compute.engines.batched import BatchedEngine
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.executors.base import Bundle, KeyedJob
+from assay.compute.logs import print_to_log
 from assay.errors import AssayError
 from assay.model import Model, ModelReference, package_version
 from assay.models.loading import load_model
@@ -59,13 +59,7 @@ def prepare_process(reference: ModelReference, folder: str) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    logs = Path(folder) / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    log = os.open(logs / f"{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    print_to_log(Path(folder) / "logs")
     _worker = Worker(reference, Store(Path(folder)))
 
 
