@@ -70,6 +70,8 @@ def _unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """The contents of a member, read in small pieces: an archive may contain far more than the size that it states."""
     import zipfile
 
+    if entry.compress_type == zipfile.ZIP_BZIP2:  # a few hundred bytes may unpack to gigabytes at once
+        raise zipfile.BadZipFile(f"'{entry.filename}' is packed with bzip2, which is not read from zip archives")
     bounded = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     with packed.open(entry) as stream:
         return b"".join(iter(partial(stream.read, PIECE if bounded else SMALL_PIECE), b""))

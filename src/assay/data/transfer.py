@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.text import one_line
 
 BLOCK = 2**18
 TIMEOUT = 60.0
@@ -63,11 +64,11 @@ def transfer(wanted: Download, part: Path, progress: DownloadProgress) -> None:
             _receive(wanted, part, progress)
             return
         except TooSlow as error:
-            raise AssayError(_explanation(wanted, part, error)) from error
+            raise AssayError(one_line(_explanation(wanted, part, error))) from error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, Interrupted) as error:
             fatal = not isinstance(error, Interrupted | http.client.IncompleteRead) and _length(part) == before
             if fatal or attempt == ATTEMPTS - 1:
-                raise AssayError(_explanation(wanted, part, error)) from error
+                raise AssayError(one_line(_explanation(wanted, part, error))) from error
 
 
 def note_path(path: Path) -> Path:

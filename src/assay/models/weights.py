@@ -114,7 +114,8 @@ def _download(file: PackagedFile, scratch: Path) -> Path:
         raise AssayError(f"'{file.name}' is downloaded with pip, which is not installed here; run: python -m ensurepip")
     requirements, folder = scratch / "requirements.txt", scratch / "archive"
     requirements.write_text(f"{file.release} --hash=sha256:{file.archive_sha256}\n")
-    print(f"assay: downloading {file.release} (for {file.name})...", file=sys.stderr, flush=True)
+    sys.stderr.write(f"assay: downloading {file.release} (for {file.name})...\n")
+    sys.stderr.flush()
     try:
         done = subprocess.run(
             [*_pip(file), "-r", str(requirements), "-d", str(folder)],
