@@ -22,6 +22,7 @@ from assay.benchmarks.registry import registered_benchmarks
 
 SOURCE = Path(assay.__file__).parent
 PLAIN = (
+    "text",
     "structure", "jobs", "outcome", "model", "survey", "benchmark", "configurations", "units", "errors", "naming",
     "score", "importing", "settings", "observation", "elements", "reasons",
 )  # fmt: skip

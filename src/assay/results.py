@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -22,6 +21,7 @@ from assay.score import combine, mean_score
 from assay.store import Outcomes, Store
 from assay.store.description import sound_description
 from assay.suites import Suite
+from assay.suites.values import checked_values
 
 
 @dataclass(frozen=True)
@@ -226,22 +226,8 @@ def _unknown(stored: Sequence[str]) -> list[str]:
 
 def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:
     """The benchmark with the settings of the run, whatever suite is chosen now: they belong to the outcomes."""
-    known = {item.name: item for item in fields(benchmark) if item.name in settings}
-    for name, item in known.items():
-        if not _fits(settings[name], set(re.findall(r"\w+", str(item.type)))):
-            raise AssayError(f"the results of {benchmark.name} have {settings[name]!r:.50} for '{name}'; run it again")
-    return replace(benchmark, **{name: settings[name] for name in known})
-
-
-_TYPES = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,), "None": (type(None),)}
-
-
-def _fits(value: object, names: set[str]) -> bool:
-    """True if a stored setting has one of the types that a field of the benchmark names; other types are not tested."""
-    if "tuple" in names and isinstance(value, tuple | list):
-        return all(_fits(item, names) for item in value)
-    known = names & _TYPES.keys()
-    return not known or any(type(value) in _TYPES[name] for name in known)
+    known = {name: value for name, value in settings.items() if name in benchmark.__dataclass_fields__}
+    return replace(benchmark, **checked_values(type(benchmark), known, "the results folder"))
 
 
 def _result(benchmark: Benchmark, rows: Sequence[tuple[Case, dict[str, str]]], outcomes: Outcomes) -> BenchmarkResult:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.compute.cost import BenchmarkCost, Timings
 from assay.compute.plan import Plan
+from assay.report.cells import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,18 +58,17 @@ def timing_rows(timings: Timings) -> list[dict[str, Any]]:
 def print_costs(model: str, plan: Plan, console: Console) -> None:
     """Print a table of costs by benchmark, their sums, and which of them are extrapolated."""
     from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=Text(f"{model}: what is left to compute", style="bold"), title_justify="left")
+    table = Table(title=cell(f"{model}: what is left to compute", style="bold"), title_justify="left")
     table.add_column(COLUMNS[0], no_wrap=True)
     for name in COLUMNS[1:]:
         table.add_column(name, justify="right", no_wrap=True)
     for name, cost in plan.costs.items():
         time = "?" if plan.problem else ("~ " if cost.extrapolated else "") + duration(cost.seconds)
-        table.add_row(Text(name), str(cost.cases), str(cost.jobs), str(cost.force_calls), time)
+        table.add_row(cell(name), str(cost.cases), str(cost.jobs), str(cost.force_calls), time)
     console.print(table)
     for line in _lines(plan):
-        console.print(Text(line), soft_wrap=True)
+        console.print(cell(line), soft_wrap=True)
 
 
 def _lines(plan: Plan) -> list[str]:

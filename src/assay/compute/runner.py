@@ -15,6 +15,7 @@ from assay.jobs import Dynamics, Job, job_key
 from assay.model import Model
 from assay.outcome import ERROR, Outcome
 from assay.settings import Progress, silent
+from assay.stopping import stop_if_asked
 from assay.store import Outcomes, Store
 
 GIVE_UP = {HUNG: 4, DIED: 40, STOPPED: 4}
@@ -62,6 +63,7 @@ class Runner:
             what: what the jobs are for, for the progress bar.
             deadline: seconds for each bundle, in place of the deadline of the cost model.
         """
+        stop_if_asked()  # a package that the model imports may have swallowed the exception
         missing = self.missing(jobs)
         if not missing:
             return
@@ -76,6 +78,7 @@ class Runner:
             while waiting and not self.gave_up:
                 bundles, waiting = waiting, []
                 for finished in self.executor.run(bundles):
+                    stop_if_asked()
                     again = self._after(finished)
                     waiting += again
                     done += _calls(finished.bundle) - sum(_calls(bundle) for bundle in again)

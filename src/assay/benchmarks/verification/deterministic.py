@@ -8,7 +8,8 @@ Protocol: every cluster and crystal is evaluated
 - by a second calculator, and through ASE's public methods;
 - in a new process with another hash seed;
 - after the same positions with another cell, other periodic directions or other elements, of which only one differs;
-- after the model was made to refuse a structure.
+- after the model was made to refuse a structure;
+- in turn with the others for at least 200 calls, each of which must be answered.
 Stress is compared, too, for crystals of models that have it. The positions that the model is given must not be altered.
 Reference: the model itself.
 """
@@ -23,6 +24,7 @@ import numpy as np
 from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Limits, Residual, judge_deviations
+from assay.benchmarks.bases.steady import ROLE, many_calls, unanswered
 from assay.benchmarks.builders.changed import refused_structures, single_changes
 from assay.jobs import Data, Probe
 from assay.outcome import Outcome
@@ -55,7 +57,7 @@ class Deterministic(Check):
     catches = (
         "noise", "pure_noise", "tiny_noise", "history_dependent", "process_dependent", "stale_after_exception",
         "stale_small_moves", "mutates_input", "noisy_stress", "stale_stress", "ignores_change_of_cell",
-        "neighbours_by_positions", "ignores_change_of_species",
+        "neighbours_by_positions", "ignores_change_of_species", "nan_now_and_then", "refuses_now_and_then",
     )  # fmt: skip
 
     def trials(self, survey: Survey) -> Iterable[Case]:
@@ -67,6 +69,7 @@ class Deterministic(Check):
         yield Case("repeats", {"repeats": repeats}, {"labels": labels})
         fresh = Probe("fresh_process", repeats.structures, {"stress": True}, 3 * len(repeats.structures), processes=1)
         yield Case("new-process", {"deviations": fresh}, {"labels": labels})
+        yield many_calls(repeats.structures)
         changes = single_changes(survey)
         if changes:
             structures = (*(s for _, a, b in changes for s in (a, b)), changes[0][1].reordered(range(3)))
@@ -83,6 +86,8 @@ class Deterministic(Check):
         """Deviations by kind of repetition."""
         if "deviations" in outcomes:
             yield from judge_deviations(case, "in a new process", outcomes["deviations"].values, SAME)
+        elif ROLE in outcomes:
+            yield unanswered(outcomes[ROLE].values)
         elif "exception" in outcomes:
             yield from _after_exception(Limits.of(case), outcomes["exception"].values)
         elif "changes" in outcomes:

@@ -12,10 +12,10 @@ from pathlib import Path
 from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.probes._deviation import worst_deviation
 from assay.compute.processes import end_with_parent
-from assay.errors import Cause, ModelFailure
+from assay.errors import Cause, MachineFailure, ModelFailure
 from assay.jobs import Probe, SinglePoints
 from assay.models.loading import load_model
-from assay.outcome import OK, Outcome
+from assay.outcome import ERROR, OK, Outcome
 from assay.store import codec
 
 
@@ -28,6 +28,8 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     jobs = [SinglePoints((s,), properties, alone=True) for s, properties in zip(structures, wanted, strict=True)]
     outcomes = _in_new_process(engine, jobs)
     bad = next((outcome for outcome in outcomes if outcome.status != OK), None)
+    if bad is not None and bad.status == ERROR and bad.cause in (Cause.OUT_OF_MEMORY, Cause.NO_DISK):
+        raise MachineFailure(f"in a new process: {bad.reason}", Cause(bad.cause))
     if bad is not None:
         raise ModelFailure(
             f"a new process fails for structures that work in the first process: {bad.reason}", Cause(bad.cause)
@@ -40,16 +42,27 @@ def _in_new_process(engine: CalculatorEngine, jobs: list[SinglePoints]) -> list[
         request, answer = Path(folder) / "request", Path(folder) / "answer"
         request.write_bytes(pickle.dumps((engine.model.reference, jobs, list(sys.path))))
         seed = str(1 + int(os.environ.get("PYTHONHASHSEED", "0").replace("random", "0")))
-        process = subprocess.run(
-            [sys.executable, "-m", "assay.compute.probes.fresh_process", str(request), str(answer)],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        printed = Path(folder) / "printed"
+        with printed.open("wb") as out:  # not a pipe, which a process that the model leaves behind would keep open
+            process = subprocess.run(
+                [sys.executable, "-m", "assay.compute.probes.fresh_process", str(request), str(answer)],
+                env={**os.environ, "PYTHONHASHSEED": seed},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                check=False,
+            )
+        if process.returncode < 0:
+            signal = f"signal {-process.returncode}"
+            raise MachineFailure(f"a new process with the model died ({signal})", Cause.WORKER_LOST)
         if process.returncode != 0 or not answer.exists():
-            raise ModelFailure(f"a new process cannot evaluate the model: {process.stderr.strip()[-300:]}")
+            raise ModelFailure(f"a new process cannot evaluate the model: {_end_of(printed)}")
         return [Outcome(**row) for row in codec.loads(answer.read_text())["outcomes"]]
+
+
+def _end_of(printed: Path) -> str:
+    """The last words that a process printed."""
+    return printed.read_bytes()[-300:].decode("utf-8", "replace").strip()
 
 
 def main(request: str, answer: str) -> None:

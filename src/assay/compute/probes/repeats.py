@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.compute.engines.blame import failure_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import evaluate_fully
+from assay.compute.engines.numbers import checked_energy, checked_forces, checked_stress
 from assay.compute.probes._deviation import Deviation, deviation, sizes, worst
-from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.structure import Structure
@@ -103,15 +104,15 @@ def _by_public_methods(
         atoms.calc = engine.calculator
         try:
             points.append(public_point(atoms, known.stress is not None))
-        except Exception as error:
-            raise ModelFailure(f"refused through ASE's own methods: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise failure_of(error, "refused through ASE's own methods") from error
     return points
 
 
 def public_point(atoms: Atoms, stress: bool) -> Point:
     """Energy, forces and, if wanted, stress by the public methods of ASE; what they raise is passed on."""
-    energy, forces = float(atoms.get_potential_energy()), np.array(atoms.get_forces(), dtype=float)
-    return Point(energy, forces, np.array(atoms.get_stress(), dtype=float) if stress else None)
+    energy, forces = checked_energy(atoms.get_potential_energy()), checked_forces(atoms.get_forces(), len(atoms))
+    return Point(energy, forces, checked_stress(atoms.get_stress()) if stress else None)
 
 
 def _is_single(points: Sequence[Point]) -> bool:
