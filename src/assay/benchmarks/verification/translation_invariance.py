@@ -7,19 +7,30 @@ Protocol:
 - Rigid shifts of 1, 40 and 1000 Å.
 - For periodic systems also shifts by lattice vectors, random images of each atom, all atoms wrapped into the cell, and
   another basis of the same lattice.
+- Errors that grow with the distance from the origin as those of rounded coordinates do are named so.
 Reference: exact symmetry.
 Cite: OpenKIM verification check vc-objectivity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
+from assay.benchmark import Case
+from assay.benchmarks.bases.limits import EPSILON, Residual
 from assay.benchmarks.bases.symmetry import Change, SymmetryCheck
+from assay.outcome import Outcome
 from assay.structure import Structure
+
+SOFTEST, STIFFEST = 0.03, 3e3
+"""Force constants (eV/Å²) that turn rounded coordinates into errors of forces."""
+
+GROWTH = 4.0
+"""From one shift to the next, 25 times as long or more, the error of rounded coordinates grows by more than this."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,22 @@ class TranslationInvariance(SymmetryCheck):
             yield Change(f"shifted by {length:g} Å", structure.moved(structure.positions + shift), distance=length)
         if any(structure.pbc):
             yield from self._images(structure, rng)
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """Energy, forces and stress of every copy against those of the original, with the usual cause of an error."""
+        found = list(super().residuals(case, outcomes))
+        rounded = self._rounded_coordinates(found)
+        for residual in found:
+            cause = " (coordinates rounded to single precision)" if rounded and residual.ratio > 1.0 else ""
+            yield replace(residual, where=f"{residual.where}{cause}")
+
+    def _rounded_coordinates(self, found: list[Residual]) -> bool:
+        """True if the error of the forces grows with the shift, by what rounding of coordinates does to bonds."""
+        names = [f"shifted by {length:g} Å: forces" for length in self.shifts]
+        errors = [r.error for name in names for r in found if r.where.endswith(name)]
+        if len(errors) != len(names) or any(far < GROWTH * near for near, far in pairwise(errors)):
+            return False
+        return SOFTEST < errors[-1] / (EPSILON["float32"] * self.shifts[-1]) < STIFFEST
 
     def _images(self, structure: Structure, rng: np.random.Generator) -> Iterable[Change]:
         periodic = np.array(structure.pbc)
