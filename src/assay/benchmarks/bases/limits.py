@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +20,10 @@ ENERGY = {"float64": 1e-8, "float32": 3e-6}
 
 FORCES = {"float64": 1e-6, "float32": 1e-3}
 """The same for forces, relative to the largest one; wider, because iterative models converge forces less well."""
+
+
+ULPS = 8.0
+"""Sums of energies may be off by this many spacings of floating-point numbers."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +56,31 @@ class Limits:
     precision: str
     noise_energy: float
     noise_force: float
+    lone_energy: float = 0.0
+    """Energy per atom of the atoms alone (eV), which is subtracted before energies are judged."""
 
     @classmethod
     def of(cls, case: Case) -> Limits:
         """The limits that were written into a case when it was made."""
-        noise = [float(case.context[name]) for name in ("noise_energy", "noise_force")]
-        return cls(str(case.context["precision"]), *noise)
+        energy, force = (float(case.context[name]) for name in ("noise_energy", "noise_force"))
+        lone = case.context.get("lone_energy", 0.0)
+        return cls(str(case.context["precision"]), energy, force, float(lone) if np.ndim(lone) == 0 else 0.0)
 
     @property
     def epsilon(self) -> float:
         """The spacing of floating-point numbers near 1 in the model's precision."""
         return EPSILON[self.precision]
 
-    def energy_noise(self, energy: float) -> float:
-        """How far an energy (eV) may be off by rounding and by the measured noise."""
-        return 2.0 * self.epsilon * max(abs(energy), 1.0) + self.noise_energy
+    def energy_noise(self, energy: float, atoms: int = 0, energies: Floats | None = None) -> float:
+        """How far an energy (eV) may be off by rounding and by the measured noise.
+
+        With the number of atoms, only the energy of binding is rounded; whether the total is rounded, too, shows in
+        the smallest difference between `energies` of similar structures.
+        """
+        size = max(abs(abs(energy) - abs(self.lone_energy * atoms)), 1.0)
+        gaps = np.diff(np.unique(energies)) if energies is not None else np.zeros(0)
+        coarsest = 2.0 * self.epsilon * abs(energy)
+        return max(2.0 * self.epsilon * size, min(float(gaps.min(initial=np.inf)), coarsest)) + self.noise_energy
 
     def force_noise(self, force: float) -> float:
         """How far forces (eV/Å) of this size may be off by rounding and by the measured noise."""
@@ -75,12 +89,16 @@ class Limits:
     def energy(
         self, where: str, error: float, scale: float, atoms: int, extra: float = 0.0, tight: float = 1.0
     ) -> Residual:
-        """Judge a difference of energies (eV). The scale is |E|, but at least 1 eV per atom: energies may cancel."""
-        size = max(abs(scale), float(atoms))
-        relative = ENERGY[self.precision] * tight
-        tolerance = max(relative * size, self._allowance(self.noise_energy, 1e-3 * size, tight)) + extra
-        floor = max(4.0 * self.epsilon * size, self.noise_energy)
-        return Residual(f"{where}: energy", error, "eV", tolerance, floor, self._why(relative, "energy"))
+        """Judge a difference of energies (eV) of the size |E| (`scale`).
+
+        It is relative to the energy of binding, |E| without lone atoms, taken as at least 1 eV per atom, because
+        energies may cancel. The rounding of the total always passes.
+        """
+        size = max(abs(abs(scale) - abs(self.lone_energy * atoms)), float(atoms))
+        relative, rounding = ENERGY[self.precision] * tight, ULPS * self.epsilon * abs(scale) * min(tight, 1.0)
+        tolerance = max(relative * size, rounding, self._allowance(self.noise_energy, 1e-3 * size, tight)) + extra
+        floor = max(4.0 * self.epsilon * max(abs(scale), float(atoms)), self.noise_energy)
+        return Residual(f"{where}: energy", error, "eV", tolerance, floor, self._why(relative, "energy of binding"))
 
     def forces(self, where: str, error: float, scale: float, extra: float = 0.0, tight: float = 1.0) -> Residual:
         """Judge a difference of forces (eV/Å) against the largest force, but at least 1 eV/Å."""
@@ -104,9 +122,6 @@ class Limits:
         return f"{relative:.0e} of the {what} in {self.precision}, or ten times the noise floor if that is larger"
 
 
-ULPS = 8.0
-"""Sums of energies may be off by this many spacings of floating-point numbers."""
-
 TIMES_NOISE = 10.0
 MOST = 10.0
 """Noise raises a threshold to ten times the noise floor, but to no more than ten times the threshold itself, so that
@@ -121,6 +136,10 @@ def raised_threshold(case: Case, threshold: float, kind: str, size: float) -> fl
     noise = 1e3 * TIMES_NOISE * float(case.context[f"noise_{kind}"])
     rounding = 1e3 * ULPS * EPSILON[str(case.context["precision"])] * abs(size)
     return max(threshold, min(noise, MOST * threshold), rounding)
+
+
+class NotResolved(Exception):
+    """The model rounds its results so coarsely that a comparison says nothing."""
 
 
 class Refused(Exception):
@@ -163,7 +182,8 @@ def compare(
 
 def judge_deviations(case: Case, test: str, values: Data, tight: tuple[float, float] = (1.0, 1.0)) -> list[Residual]:
     """Compare the deviations that a probe measured with their tolerances, which `tight` scales."""
-    limits, labels = Limits.of(case), case.context["labels"]
+    usual, labels = Limits.of(case), case.context["labels"]
+    lone = np.asarray(case.context.get("lone_energy", 0.0))
     indices = np.asarray(values["indices"], dtype=int)
     arrays = {
         name: np.asarray(values[name], dtype=float) for name in ("natoms", "scale", "max_force", "energy", "forces")
@@ -173,6 +193,7 @@ def judge_deviations(case: Case, test: str, values: Data, tight: tuple[float, fl
     found = []
     for i in range(len(arrays["energy"])):
         count, where = int(arrays["natoms"][i]), f"{labels[indices[i]]} {test}"
+        limits = usual if lone.ndim == 0 else replace(usual, lone_energy=float(lone[indices[i]]))
         found.append(limits.energy(where, arrays["energy"][i], arrays["scale"][i], count, tight=tight[0]))
         found.append(limits.forces(where, arrays["forces"][i], arrays["max_force"][i], tight=tight[1]))
         if not np.isnan(largest[i]):

@@ -11,19 +11,24 @@ Protocol:
   −4e-52 of a cell vector outside, which wraps to 1. For these shifts there is also a crystal with right angles, in
   which several atoms share a face and no coordinate is rounded.
 - Molecules also with a cell: large, tiny, skewed, left-handed, and with one vector only, which a model may refuse.
+- Errors that grow with the distance from the origin as those of rounded coordinates do are named so.
 Reference: exact symmetry.
 Cite: OpenKIM verification check vc-objectivity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
+from assay.benchmark import Case
+from assay.benchmarks.bases.limits import EPSILON, Residual
 from assay.benchmarks.bases.symmetry import Change, SymmetryCheck, subjects
 from assay.benchmarks.builders.faces import crystals_on_faces
+from assay.outcome import Outcome
 from assay.structure import Structure
 from assay.survey import Survey
 
@@ -39,6 +44,12 @@ CELLS = {
     "one cell vector": np.diag([6.0, 0.0, 0.0]),
 }
 """Cells (Å) that mean nothing to a molecule."""
+
+SOFTEST, STIFFEST = 0.03, 3e3
+"""Force constants (eV/Å²) that turn rounded coordinates into errors of forces."""
+
+GROWTH = 4.0
+"""From one shift to the next, 25 times as long or more, the error of rounded coordinates grows by more than this."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,22 @@ class TranslationInvariance(SymmetryCheck):
             for name, cell in CELLS.items():
                 flat = np.linalg.matrix_rank(cell) < 3
                 yield Change(f"with {name}", replace(structure, cell=cell), may_be_refused=flat)
+
+    def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
+        """Energy, forces and stress of every copy against those of the original, with the usual cause of an error."""
+        found = list(super().residuals(case, outcomes))
+        rounded = self._rounded_coordinates(found)
+        for residual in found:
+            cause = " (coordinates rounded to single precision)" if rounded and residual.ratio > 1.0 else ""
+            yield replace(residual, where=f"{residual.where}{cause}")
+
+    def _rounded_coordinates(self, found: list[Residual]) -> bool:
+        """True if the error of the forces grows with the shift, by what rounding of coordinates does to bonds."""
+        names = [f"shifted by {length:g} Å: forces" for length in self.shifts]
+        errors = [r.error for name in names for r in found if r.where.endswith(name)]
+        if len(errors) != len(names) or any(far < GROWTH * near for near, far in pairwise(errors)):
+            return False
+        return SOFTEST < errors[-1] / (EPSILON["float32"] * self.shifts[-1]) < STIFFEST
 
     def _images(self, structure: Structure, rng: np.random.Generator) -> Iterable[Change]:
         periodic = np.array(structure.pbc)

@@ -1,7 +1,8 @@
 """Does the model give the same results for the same structure? The differences are the noise floor of other checks.
 
 Each structure is evaluated again immediately, in another order of the structures, after a slightly displaced copy, by a
-second calculator, through ASE's public methods, and with its atoms in reverse order.
+second calculator, through ASE's public methods, and with its atoms in reverse order. A few are evaluated along a line
+of tiny displacements, whose roughness shows in which precision the model computes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.analysis.rounding import roughness
 from assay.compute.engines.blame import failure_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import evaluate_fully
@@ -18,13 +20,20 @@ from assay.compute.engines.numbers import checked_energy, checked_forces, checke
 from assay.compute.probes._deviation import Deviation, deviation, sizes, worst
 from assay.jobs import Probe
 from assay.outcome import Point
-from assay.structure import Structure
+from assay.structure import Floats, Structure
 
 if TYPE_CHECKING:
     from ase import Atoms
 
 NUDGES = (1e-2, 1e-4, 1e-6)
 """Small displacements (Å) after which a model with a wrong cache may return its last results."""
+
+GRID = 2.0**-12
+"""Positions on the line are multiples of this (Å), which single precision has exactly: a model that only rounds its
+coordinates is not rough here, one that computes in single precision is."""
+
+LINES, LINE_POINTS = 3, 25
+"""Structures that are displaced along a line, and points on it."""
 
 Evaluate = Callable[[Structure], Point]
 
@@ -56,9 +65,30 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         "indices": indices,
         **sizes(first),
         "single_precision": _is_single(first),
+        "rounding": _rounding(engine.evaluate, structures),
         "changed_inputs": engine.changed_inputs,
         "tests": {name: found.as_dict() for name, found in tests.items()},
     }
+
+
+def _rounding(evaluate: Evaluate, structures: Sequence[Structure]) -> dict[str, Floats]:
+    """Roughness of energy (eV) and forces (eV/Å) of a few structures along a line, with their indices."""
+    chosen = sorted({round(i) for i in np.linspace(0, len(structures) - 1, LINES)})
+    rows = []
+    for i in chosen:
+        structure = structures[i]
+        start = np.round(structure.positions / GRID) * GRID
+        move = GRID * np.random.default_rng(i).integers(-2, 3, size=start.shape)
+        points = [evaluate(structure.moved(start + k * move)) for k in range(LINE_POINTS)]
+        energies, forces = np.array([p.energy for p in points]), np.array([p.forces for p in points])
+        rows.append([roughness(energies), roughness(forces), float(_has_decimals(energies) or _has_decimals(forces))])
+    values = np.array(rows)
+    return {"index": np.array(chosen), "energy": values[:, 0], "forces": values[:, 1], "decimals": values[:, 2]}
+
+
+def _has_decimals(values: Floats) -> bool:
+    """True if all numbers have at most eight decimals, as after passing through text."""
+    return bool(np.all(np.abs(values - np.round(values, 8)) <= 4.0 * np.spacing(np.abs(values))))
 
 
 def _second_result(evaluate: Evaluate, structure: Structure) -> Point:
