@@ -222,7 +222,7 @@ def repeats_job(survey: Survey) -> Probe | None:
     ]
     if not structures:
         return None
-    return Probe("repeats", tuple(structures), {"stress": True}, force_calls=18 * len(structures), calculators=1)
+    return Probe("repeats", tuple(structures), {"stress": True}, force_calls=18 * len(structures) + 75, calculators=1)
 
 
 def subject_labels(survey: Survey) -> list[str]:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.main import main
+from assay.model import Model
+from assay.models.registry import NamedModel
 from commands import BROKEN, QUICK, command, document
 from faulty import MACHINE
 
@@ -139,3 +142,16 @@ def test_a_model_that_cannot_be_built_does_not_stop_the_others(tmp_path: Path) -
     alone = command("run", "broken.py:build", *options, where=tmp_path)
     assert (alone.returncode, alone.stdout) == (2, "")
     assert "cannot be built" in alone.stderr
+
+
+def test_each_model_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, open_named = list[str](), NamedModel.open
+
+    def counted(self: NamedModel, device: str | None = None) -> Model:
+        opened.append(self.card.name)
+        return open_named(self, device)
+
+    monkeypatch.setattr(NamedModel, "open", counted)
+    arguments = ["run", "lj", "emt", "-b", "net_force_zero", "-j", "0", "-o", str(tmp_path / "results")]
+    assert main([*arguments, "--device", "cpu"]) == 0
+    assert sorted(opened) == ["emt", "lj"]

@@ -31,6 +31,7 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.api import Report, Settings
+    from assay.model import Model
 
 
 def add_run(commands: argparse._SubParsersAction) -> None:
@@ -94,9 +95,8 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_from(options)
     if options.dry_run:
         return show_dry_run(options.models, options.suite, options.benchmark, options, settings)
-    if len(options.models) > 1:
-        _require_models(options.models, settings)
-    reports = [report for model in options.models if (report := _run_one_of_several(model, options, settings))]
+    models = _opened(options.models, settings) if len(options.models) > 1 else options.models
+    reports = [report for model in models if (report := _run_one_of_several(model, options, settings))]
     if not reports:
         return USAGE
     if options.json:
@@ -109,23 +109,22 @@ def run(options: argparse.Namespace) -> int:
     return USAGE if code == DONE and len(reports) < len(options.models) else code
 
 
-def _require_models(models: Sequence[str], settings: Settings) -> None:
-    """Open every model before the first is run, so that a wrong name is reported at once."""
+def _opened(models: Sequence[str], settings: Settings) -> list[Model]:
+    """Every model, opened before the first is run, so that a wrong name is reported at once."""
     from assay.models.loading import load_model
 
     with models_print_to_stderr():
-        for model in models:
-            load_model(model, settings.device)
+        return [load_model(model, settings.device) for model in models]
 
 
-def _run_one_of_several(model: str, options: argparse.Namespace, settings: Settings) -> Report | None:
+def _run_one_of_several(model: str | Model, options: argparse.Namespace, settings: Settings) -> Report | None:
     """Run one model and print its tables; None, with the reason on standard error, for one that cannot be run."""
     try:
         report = run_model(model, options.suite, options.benchmark, options.output, settings)
     except AssayError as error:
         if len(options.models) == 1:
             raise
-        print_to_stderr([f"{model} was not run: {error}"])
+        print_to_stderr([f"{_name_of(model)} was not run: {error}"])
         return None
     if not options.json:
         from assay.report.table import print_problems, print_tables
@@ -137,12 +136,14 @@ def _run_one_of_several(model: str, options: argparse.Namespace, settings: Setti
     return report
 
 
-def run_model(model: str, suite: str, benchmarks: Sequence[str], output: Path, settings: Settings) -> Report:
+def run_model(model: str | Model, suite: str, benchmarks: Sequence[str], output: Path, settings: Settings) -> Report:
     """Run a suite on one model, with a progress bar on a terminal; warnings go to standard error."""
     from assay.api import run_suite
     from assay.cli.progress import progress_bar
 
-    with models_print_to_stderr(), progress_bar(model, enabled=sys.stderr.isatty()) as progress:
+    if not isinstance(model, str):
+        settings = replace(settings, device=None)  # an opened model is on its device
+    with models_print_to_stderr(), progress_bar(_name_of(model), enabled=sys.stderr.isatty()) as progress:
         report = run_suite(model, suite, benchmarks, output, replace(settings, progress=progress))
     print_to_stderr([*report.result.warnings, *filter(None, [report.reuse.sentence(), _time_used(report)])])
     if report.gave_up:
@@ -157,6 +158,10 @@ def _time_used(report: Report) -> str:
     if not report.expected_seconds:
         return ""
     return f"{duration(report.cpu_seconds)} of CPU time used, {duration(report.expected_seconds)} expected"
+
+
+def _name_of(model: str | Model) -> str:
+    return model if isinstance(model, str) else model.name
 
 
 def settings_from(options: argparse.Namespace) -> Settings:
