@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compute.engines.calculator import CalculatorEngine, Unsupported
+from assay.compute.engines.pool import is_error_of_assay
 from assay.compute.probes._deviation import worst_deviation
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
@@ -23,6 +24,8 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         pairs = [evaluator.evaluate([structures[i - 1], s])[1] for i, s in enumerate(structures)]
         trials = [[Point(e, np.asarray(f, dtype=float)) for e, f in batch] for batch in (together, reverse, pairs)]
     except Exception as error:
+        if is_error_of_assay(error):
+            raise
         raise ModelFailure(f"refused: a batch: {type(error).__name__}: {error}") from error
     if any(len(trial) != len(structures) for trial in trials):
         raise ModelFailure(
