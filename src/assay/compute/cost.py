@@ -214,6 +214,9 @@ class CostModel:
     def _evaluations(self, job: Job) -> float:
         if self.has_batches and isinstance(job, SinglePoints) and job.sample:
             return self._seconds(job, len(job.sample), False) + self._seconds(job, len(job.structures), True)
+        if self.has_batches and isinstance(job, Probe) and job.from_batches:
+            alone = job.force_calls - job.from_batches
+            return self._seconds(job, alone, False) + self._seconds(job, job.from_batches, True)
         return self._seconds(job, job.expected_calls, self.shares_batches(job))
 
     def _in_calculators_of_its_own(self, job: Job) -> float:
