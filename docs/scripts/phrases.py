@@ -39,7 +39,7 @@ def tolerance_phrases() -> list[str]:
 
 def performance_phrases() -> list[str]:
     """What docs/performance.md says about deadlines, bundles and batches, with small numbers as words."""
-    from assay.compute import bundling, cost, runner
+    from assay.compute import bundling, cost, overheads, runner, watchdog
     from assay.compute.engines import batch_size
     from assay.compute.engines import pool as batches
     from assay.compute.executors import DIED, HUNG
@@ -47,6 +47,12 @@ def performance_phrases() -> list[str]:
     sizes = [str(size) for size in batch_size.LADDER[1:]]
     return [
         f"{cost.TIMEOUT:g} s (`--timeout`)",
+        f"The first question to a model may take {cost.CostModel().contact_deadline:g} s",
+        f"less than {100 * watchdog.BUSY_SHARE:g} % of a core",
+        f"read and write less than {watchdog.LOADED_BYTES / 1e6:g} MB",
+        f"{watchdog.OUTER_FACTOR:g} times its deadline plus an hour",
+        f"{1e6 * overheads.PER_EVALUATION['SinglePoints']:g} µs (a single point)",
+        f"{1e3 * overheads.PER_EVALUATION['Band']:g} ms (a nudged elastic band)",
         f"plus {WORDS[round(cost.DEADLINE_FACTOR)]} times the most that the bundle may take",
         f"or {cost.UNCONVERGED_FACTOR:g} times where that adds no more than twice the {cost.TIMEOUT:g} s",
         f"{WORDS[runner.GIVE_UP[HUNG]]} workers in a row hang, or {runner.GIVE_UP[DIED]} die",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.elements import SYMBOLS
+from assay.text import shortened
 
 FEW = 4
 """Up to this number of cases, all of them are named."""
@@ -32,6 +33,9 @@ class Reason:
     case: str
     text: str
     cause: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", shortened(self.text))  # stored by an earlier version, or by hand
 
     @property
     def bare(self) -> str:

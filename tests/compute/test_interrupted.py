@@ -107,7 +107,7 @@ class Run:
     @property
     def chunks(self) -> dict[str, bytes]:
         """What is on disk of the unfinished trajectory."""
-        return {path.name: path.read_bytes() for path in self.folder.glob("results/*/trajectories/*.parts/*.h5")}
+        return {path.name: path.read_bytes() for path in self.folder.glob("results/*/trajectories/*.parts/*/*.h5")}
 
     @property
     def frames(self) -> int:
@@ -213,11 +213,28 @@ class Mortal:
         self.work(*arguments, **options)
         self.step()
 
+    def instead_of(self, work: Callable[..., object]) -> Callable[..., None]:
+        """Another function that has its steps in common with this one."""
+
+        def call(*arguments: object) -> None:
+            self.step()
+            work(*arguments)
+            self.step()
+
+        return call
+
     def step(self) -> None:
         """One step nearer to the kill."""
         if self.left == 0:
             raise Killed
         self.left -= 1
+
+
+def let_die(patched: pytest.MonkeyPatch, moment: int) -> None:
+    """Kill this process at the n-th step of giving files and folders their names."""
+    mortal = Mortal(os.replace, moment)
+    patched.setattr(os, "replace", mortal)
+    patched.setattr(os, "link", mortal.instead_of(os.link))
 
 
 def simulated(path: Path, calls: list[int], refuses: int) -> tuple[Ending, bytes]:
@@ -239,7 +256,7 @@ def test_there_is_no_wrong_moment_for_a_kill(tmp_path: Path, monkeypatch: pytest
     for moment in range(1000):
         path, calls = tmp_path / str(moment) / "a.h5", list[int]()
         with monkeypatch.context() as patched:
-            patched.setattr(os, "replace", Mortal(os.replace, moment))
+            let_die(patched, moment)
             try:
                 simulated(path, calls, 1000)
                 break  # so many moments there are not
@@ -257,7 +274,7 @@ def test_a_run_that_failed_fails_in_the_same_way_after_a_kill(tmp_path: Path, mo
     for moment in range(6):
         path = tmp_path / str(moment) / "a.h5"
         with monkeypatch.context() as patched:
-            patched.setattr(os, "replace", Mortal(os.replace, moment))
+            let_die(patched, moment)
             with pytest.raises(Killed):
                 simulated(path, [], 16)
         refuses = 16 if moment == 0 else 0  # with a chunk on disk the model is not asked any more
@@ -272,6 +289,8 @@ def test_frames_that_two_processes_have_written_are_there_once(tmp_path: Path) -
             for step in steps:
                 recorder.add(np.full((1, 3), float(step)), (step, -step, 0.0, 0.0))
             recorder.save({"step": steps[-1]})
+            if steps == range(4):
+                assert other.resume() == {"step": 3}
     other.finish({"step": 11})
     assert Trajectory(tmp_path / "a.h5").series("step").tolist() == list(range(12))
     assert Recorder(tmp_path / "a.h5", 1).resume() == {"step": 11}

@@ -88,6 +88,8 @@ class Timings:
     alone: Mapping[bool, TimingCurve]
     batched: Mapping[bool, TimingCurve] | None = None
     first: float = 0.0
+    problem: str = ""
+    """Why no structure of the plan could be measured, so that these are only the times of small structures."""
 
     @classmethod
     def of_small_structures(cls, seconds: float, batched: float | None = None) -> Timings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
@@ -49,12 +50,15 @@ def measure_timings(runner: Runner, jobs: Iterable[Job]) -> Timings:
 
     Isolated and periodic structures are measured separately, from the smallest to the largest. Structures that the
     model refuses are left out. When a worker is lost, or the next size is expected to take too long, larger sizes are
-    left to extrapolation. When nothing can be measured, the timings of the survey stay.
+    left to extrapolation. When nothing can be measured, the timings of the survey stay, with the reason if that is not
+    because the model refuses all structures.
     """
-    measured = {periodic: _measure(runner, structures) for periodic, structures in _representatives(jobs).items()}
+    problems: list[str] = []
+    chosen = _representatives(jobs)
+    measured = {periodic: _measure(runner, structures, problems) for periodic, structures in chosen.items()}
     measured = {periodic: rows for periodic, rows in measured.items() if rows}
     if not measured:
-        return runner.cost.timings
+        return replace(runner.cost.timings, problem=problems[0] if problems else "")
     alone = {periodic: TimingCurve(tuple((m.atoms, m.alone) for m in rows)) for periodic, rows in measured.items()}
     batched = {periodic: TimingCurve(tuple((m.atoms, m.batched) for m in rows)) for periodic, rows in measured.items()}
     return Timings(alone, batched if runner.cost.has_batches else None, _first(measured.values()))
@@ -100,8 +104,11 @@ def spread(sizes: Sequence[int]) -> list[int]:
     return [*chosen[:-1], sizes[-1]]
 
 
-def _measure(runner: Runner, structures: Sequence[Structure]) -> list[Measurement]:
-    """Measure structures, smallest first, until the next one would take too long or a worker is lost."""
+def _measure(runner: Runner, structures: Sequence[Structure], problems: list[str]) -> list[Measurement]:
+    """Measure structures, smallest first, until the next one would take too long or a worker is lost.
+
+    Why a worker was lost is added to `problems`.
+    """
     rows: list[Measurement] = []
     spent = 0.0
     for structure in structures:
@@ -109,6 +116,7 @@ def _measure(runner: Runner, structures: Sequence[Structure]) -> list[Measuremen
             break
         outcome = _ask(runner, timing_job(structure))
         if outcome is None or outcome.status == ERROR:
+            problems.append(outcome.reason if outcome is not None else runner.gave_up)
             break
         if outcome.status == OK:
             spent += float(outcome.values["spent"])

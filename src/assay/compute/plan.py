@@ -12,6 +12,7 @@ from assay.compute.cost import BenchmarkCost, Evaluated, Schedule, Timings
 from assay.compute.measuring import measure_timings
 from assay.compute.protocols.null import null_outcome
 from assay.compute.runner import Runner
+from assay.configurations import symbol
 from assay.jobs import Job
 from assay.store import Stamp
 from assay.survey import Survey
@@ -45,6 +46,14 @@ class Plan:
     """Expected times of all that is missing, with all workers."""
 
     workers: int
+    problem: str = ""
+    """Why the time could not be estimated; empty if it was."""
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Elements and cases that are not in the estimate, because the survey lost a worker, with the reason."""
+        cases = {case.id: case.lost for group in self.cases.values() for case in group if case.lost}
+        return {symbol(z): reason for z, reason in self.survey.lost.items()} | cases
 
     @property
     def seconds(self) -> float:
@@ -96,6 +105,7 @@ def make_plan(
         costs=_costs(cases, missing, runner),
         schedule=runner.cost.schedule(make_bundles(missing, runner.cost), workers),
         workers=workers,
+        problem=survey.contact_error or runner.gave_up or runner.cost.timings.problem,
     )
 
 

@@ -80,7 +80,7 @@ def test_friction_decides_how_fast_atoms_warm_up(tmp_path: Path) -> None:
 def test_without_a_thermostat_the_energy_is_conserved(tmp_path: Path) -> None:
     def fluctuation(timestep: float) -> float:
         job = Dynamics(ATOMS, "nve", timestep=timestep, steps=int(2000 / timestep), interval=1, seed=2)
-        ending, run = simulate(job, wells(), tmp_path)
+        ending, run = simulate(job, wells(), tmp_path / str(timestep))
         assert ending.status == OK
         total = run.series("energy") + run.series("kinetic")
         return float(total.std())
@@ -196,8 +196,9 @@ def test_a_checkpoint_does_not_grow_with_the_watched_quantities(tmp_path: Path) 
             recorder.save({"step": step})
         whole.add(positions)
     recorder.save({"step": 56})
-    again = Watching(job)
-    again.restore(Recorder(path, len(ATOMS)).written())
+    again, later = Watching(job), Recorder(path, len(ATOMS))
+    later.resume()
+    again.restore(later.written())
     assert again.series == whole.series
     assert len(again.series[0]) == 57
 
