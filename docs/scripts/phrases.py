@@ -174,7 +174,9 @@ def run_phrases() -> list[str]:
         f"{motion.HOTTER:,.0f} K above the target".replace(",", " "),
         f"farther apart than {topology.STRETCHED:g} sums of covalent radii",
         f"the mean is above {heat.WARM:g} times the target",
-        f"change by less than {events.STILL:g} Å, or a temperature below {heat.COLD:g} times the target",
+        f"change by less than {events.STILL:g} Å",
+        f"the second half is below {heat.COLD:g} times the target",
+        f"further than {topology.STRETCHED:g} sums of covalent radii from every heavy atom",
         f"must change less than {energy_conservation.UNBALANCED:g} times as much",
     ]
 
