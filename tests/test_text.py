@@ -63,7 +63,11 @@ def test_three_megabytes_become_a_thousand_characters() -> None:
 
 
 def test_an_exception_without_words_has_its_name() -> None:
-    assert (words_of(KeyError()), named(KeyError()), named(ValueError("no"))) == ("KeyError", "KeyError", "ValueError: no")
+    assert (words_of(KeyError()), named(KeyError()), named(ValueError("no"))) == (
+        "KeyError",
+        "KeyError",
+        "ValueError: no",
+    )
 
 
 def calls(path: Path) -> set[str]:

@@ -67,5 +67,5 @@ def test_right_values_arrive(tmp_path: Path, name: str, setting: str, value: str
 def test_settings_of_a_category_are_checked_too(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("benchmarks = ['general.stability']\n[settings.general]\nsteps = -1\n", encoding="utf-8")
-    with pytest.raises(AssayError, match="sets 'steps' of 'general.stability' to -1"):
+    with pytest.raises(AssayError, match=r"sets 'steps' of 'general\.stability' to -1"):
         load_suite(str(path)).build()
