@@ -59,10 +59,12 @@ def spoilt(content: bytes, seed: int) -> bytes:
 
 def one_sentence(read: Callable[[], object]) -> None:
     """Read something; any exception but an `AssayError`, which is printed as one line, is a bug."""
+    complaint = ""
     try:
         read()
     except AssayError as error:
-        assert one_line(str(error)).isprintable()
+        complaint = one_line(str(error))
+    assert complaint.isprintable()
 
 
 @quick
