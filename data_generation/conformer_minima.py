@@ -52,9 +52,9 @@ CARD = {
 def optimised(start: Atoms) -> Atoms:
     """The nearest minimum at the level of the geometries; far from it, a coarser integration grid is enough."""
     curvature = xtb.hessian(start)
-    for grid, limit in ((quantum.COARSE, NEARLY), (quantum.GRID, LIMIT)):
+    for grid, limit, longest in ((quantum.COARSE, NEARLY, 0.12), (quantum.GRID, LIMIT, 0.03)):
         surface = partial(quantum.energy_and_forces, basis=BASIS, grid=grid)
-        start = stationary(start, surface, curvature, 0, limit, steps=60, floor=0.15)
+        start = stationary(start, surface, curvature, 0, limit, steps=60, longest=longest)
     return start
 
 
