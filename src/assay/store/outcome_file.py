@@ -125,8 +125,7 @@ class OutcomeFile:
                 trajectory_path(self.path.parent.parent, outcome.key)
         except (ValueError, TypeError, AssayError):
             return None, f"line {self._count + 1} is torn or damaged and was passed over"
-        batch = outcome.provenance.get("batch")
-        given_up = isinstance(batch, dict) and bool(batch.get("given_up"))
+        given_up = bool(outcome.batch.get("given_up"))
         self.kinds.append(
             STATUSES.index(outcome.status) + HAS_FRAMES * ("trajectory" in outcome.values) + HAS_REMARK * given_up
         )

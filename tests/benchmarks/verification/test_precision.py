@@ -16,7 +16,7 @@ from assay.sabotage.sound import CopperGold, Values
 from assay.score import grade
 
 WRAPPERS = Path(__file__).parents[2] / "broken" / "sound_wrappers.py"
-NAMES = ("Accumulated", "AccumulatedWithOffset", "Wrapped", "summed", "combined")
+NAMES = ("Accumulated", "AccumulatedWithOffset", "RoundedTerms", "Wrapped", "summed", "combined")
 
 
 def precision(model: object) -> str:
