@@ -6,10 +6,10 @@ from ase.calculators.calculator import Calculator
 from ase.calculators.mixing import LinearCombinationCalculator, SumCalculator
 
 from assay.sabotage import SOUND
-from assay.sabotage.sound import Indices, Pairs, SoundPotential, Values
+from assay.sabotage.sound import CopperGold, Indices, Pairs, SoundPotential, Values
 from assay.structure import Floats
 
-SinglePrecision, LennardJones = SOUND["single_precision"], SOUND["lennard_jones"]
+SinglePrecision = SOUND["single_precision"]
 
 
 class Accumulated(SoundPotential):
@@ -67,12 +67,12 @@ class Wrapped(Calculator):
 
 def summed() -> Calculator:
     """A network in single precision and a correction in double precision."""
-    return SumCalculator([SinglePrecision(), LennardJones()])
+    return SumCalculator([SinglePrecision(), CopperGold()])
 
 
 def combined() -> Calculator:
     """The same with weights."""
-    return LinearCombinationCalculator([SinglePrecision(), LennardJones()], [1.0, 0.3])
+    return LinearCombinationCalculator([SinglePrecision(), CopperGold()], [1.0, 0.3])
 
 
 summed.claims = combined.claims = ("Cu", "Au")  # type: ignore[attr-defined]
