@@ -48,7 +48,7 @@ GROWTH = {
     "calculator_bytes": ("Python objects", "bytes per calculator", LIMIT, FEW_NOISE),
     "calculator_resident_bytes": ("memory of the process", "bytes per calculator", RESIDENT_LIMIT, FEW_NOISE),
 }
-"""What is measured: where, its unit, the limit and the noise of the measurement; results of earlier versions have only the first two."""
+"""Where it is measured, its unit, the limit, and the noise of the measurement; earlier versions have the first two."""
 
 
 @dataclass(frozen=True)
