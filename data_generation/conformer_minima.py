@@ -2,10 +2,10 @@
 
     python data_generation/conformer_minima.py
 
-Three GFN2-xTB minima of a molecule, evenly spread over those that were found, are optimised with
+Four GFN2-xTB minima of a molecule, evenly spread over the energies of those that were found, are optimised with
 ωB97M-D3(BJ)/def2-SVP until no force exceeds 0.01 eV/Å; energies are def2-TZVP. Minima that become equal are kept once.
-A molecule is kept if its minima have the bonds of the SMILES and differ so much in energy (mean 1.5 kcal/mol, RMS
-2.5 kcal/mol above the lowest) that a model that gives zero for all energies is clearly wrong.
+A molecule is kept if its minima have the bonds of the SMILES and differ so much in energy (mean 1.2 kcal/mol, RMS
+2 kcal/mol above the lowest) that a model that gives zero for all energies is clearly wrong.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from folder import Entry, Frame, Task, generate
 from molecules import bonds_in, bonds_of, same_shape
 from stationary import stationary
 
-BASIS, LIMIT = quantum.SMALL, 0.01
-STARTS, MOST, FEWEST = 30, 3, 3
-MEAN, RMS = 1.5, 2.5
+BASIS, NEARLY, LIMIT = quantum.SMALL, 0.03, 0.01
+STARTS, MOST, FEWEST = 30, 4, 3
+MEAN, RMS = 1.2, 2.0
 """In kcal/mol above the lowest structure."""
 
 SMILES = {
-    "ethylenediamine": "NCCN",
     "dimethoxymethane": "COCOC",
     "propane_1_3_diol": "OCCCO",
     "propane_1_2_diol": "CC(O)CO",
@@ -41,7 +40,7 @@ SMILES = {
 }
 CARD = {
     "kind": "conformer_selection",
-    "what": "three conformers of each of some molecules of 12 to 17 atoms, all of them energy minima",
+    "what": "three or four conformers of each of some molecules of 12 to 17 atoms, all of them energy minima",
     "level": "ωB97M-D3(BJ)/def2-TZVP at geometries optimised with ωB97M-D3(BJ)/def2-SVP until forces are below "
     f"{LIMIT} eV/Å; {quantum.SETTINGS}",
     "licence": "CC0-1.0",
@@ -51,19 +50,27 @@ CARD = {
 
 
 def optimised(start: Atoms) -> Atoms:
-    """The nearest minimum at the level of the geometries."""
-    surface = partial(quantum.energy_and_forces, basis=BASIS, grid=quantum.COARSE)
-    return stationary(start, surface, xtb.hessian(start), 0, LIMIT, steps=60)
+    """The nearest minimum at the level of the geometries; far from it, a coarser integration grid is enough."""
+    curvature = xtb.hessian(start)
+    for grid, limit in ((quantum.COARSE, NEARLY), (quantum.GRID, LIMIT)):
+        surface = partial(quantum.energy_and_forces, basis=BASIS, grid=grid)
+        start = stationary(start, surface, curvature, 0, limit, steps=60, floor=0.15)
+    return start
+
+
+def spread(crude: list[Atoms]) -> list[Atoms]:
+    """Some of the GFN2-xTB minima, evenly spread over their energies."""
+    energies = np.array([xtb.energy(atoms) for atoms in crude])
+    wanted = np.linspace(energies.min(), energies.max(), MOST)
+    return [crude[place] for place in sorted({int(np.abs(energies - one).argmin()) for one in wanted})]
 
 
 def minima(smiles: str) -> list[Atoms]:
     """Different minima of a molecule, in the order of their GFN2-xTB energies; all have the bonds of the SMILES."""
-    crude = xtb.minima(smiles, STARTS)
-    places = np.unique(np.linspace(0, len(crude) - 1, MOST).round().astype(int))
     found: list[Atoms] = []
-    for place in places:
-        key = digest("minimum", BASIS, LIMIT, crude[place])
-        (atoms,) = remembered_structures(key, lambda start=crude[place]: [optimised(start)])
+    for start in spread(xtb.minima(smiles, STARTS)):
+        key = digest("minimum", BASIS, NEARLY, LIMIT, start)
+        (atoms,) = remembered_structures(key, lambda start=start: [optimised(start)])
         if bonds_in(atoms) == bonds_of(smiles) and not any(same_shape(atoms, other) for other in found):
             found.append(atoms)
     return found
@@ -71,7 +78,9 @@ def minima(smiles: str) -> list[Atoms]:
 
 def molecule(record: str, smiles: str) -> Entry:
     """The minima of a molecule with their energies; an error if there are too few or they are too close in energy."""
-    structures = remembered_structures(digest("minima", BASIS, LIMIT, STARTS, MOST, smiles), lambda: minima(smiles))
+    structures = remembered_structures(
+        digest("minima", BASIS, NEARLY, LIMIT, STARTS, MOST, smiles), lambda: minima(smiles)
+    )
     frames = tuple(Frame(atoms, quantum.energy(atoms)) for atoms in structures)
     above = np.array([frame.energy for frame in frames]) * mol / kcal
     above -= above.min()

@@ -22,6 +22,7 @@ from assay.benchmarks.registry import registered_benchmarks
 
 SOURCE = Path(assay.__file__).parent
 PLAIN = (
+    "text",
     "structure", "jobs", "outcome", "model", "survey", "benchmark", "configurations", "units", "errors", "naming",
     "score", "importing", "settings", "observation", "elements", "reasons",
 )  # fmt: skip
@@ -39,7 +40,7 @@ RIGHT = (
     "suites",
 )
 LEFT = ("assay.compute", "assay.models", "assay.sabotage", "assay.api", "assay.cli")
-CALCULATORS = ("ase.calculators", "torch", "jax", "tblite", "kimpy", "calorine", "pebble", "mace", "torchani")
+CALCULATORS = ("ase.calculators", "torch", "jax", "tblite", "kimpy", "calorine", "mace", "torchani")
 
 
 @cache

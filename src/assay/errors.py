@@ -36,6 +36,9 @@ class Cause(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     """The machine had not enough memory for the job."""
 
+    NO_DISK = "no_disk"
+    """The disk of the machine was full, over its quota, or could not be used."""
+
     INTERNAL = "internal"
     """An exception in Assay itself."""
 
@@ -47,6 +50,9 @@ class Cause(StrEnum):
 
     CHARGE = "charge"
     """The structure is an ion, and the model does not support charges."""
+
+    NOT_RESOLVED = "not_resolved"
+    """The model rounds its results so coarsely that the comparison says nothing."""
 
     NO_DATA = "no_data"
     """There is no reference data of the kind that the benchmark needs."""
@@ -68,5 +74,13 @@ class ModelFailure(Exception):
     """The model refused a structure or returned something that is not a finite energy and finite forces."""
 
     def __init__(self, message: str, cause: Cause = Cause.REFUSED) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class MachineFailure(Exception):
+    """Memory or disk ran out, or a process was killed, while a model computed. It says nothing about the model."""
+
+    def __init__(self, message: str, cause: Cause) -> None:
         super().__init__(message)
         self.cause = cause

@@ -10,11 +10,12 @@ from types import ModuleType
 
 from assay.errors import AssayError
 from assay.naming import digest
+from assay.text import named
 
 
 def import_file(path: Path) -> ModuleType:
     """The module in a Python file; it can import the files beside it. A file that has changed is imported anew."""
-    if not path.is_file():
+    if not _is_file(path):
         raise AssayError(f"there is no file '{path}'; give the path of a Python file, as in file.py:name")
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
@@ -31,8 +32,15 @@ def import_file(path: Path) -> ModuleType:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise AssayError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
+        raise AssayError(f"'{path}' cannot be imported: {named(error)}") from error
     return module
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long to be one of a file
+        return False
 
 
 def snake_case(name: str) -> str:

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from assay.settings import Progress, silent
+from assay.text import printable
 
 INTERVAL = 0.2
 """Seconds between two updates of the line; a browser needs no more."""
@@ -57,4 +58,4 @@ def _line(name: str) -> Iterator[Progress]:
 
 def _text(name: str, done: int, total: int, what: str) -> str:
     bar = f'<progress value="{done}" max="{total}"></progress> {done} of {total} force calls' if total else ""
-    return f"<p>{html.escape(name)}: {html.escape(what)} {bar}</p>"
+    return f"<p>{html.escape(printable(name))}: {html.escape(what)} {bar}</p>"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.elements import SYMBOLS
+from assay.text import shortened
 
 FEW = 4
 """Up to this number of cases, all of them are named."""
@@ -19,6 +20,7 @@ _SPECIFIC = (
     re.compile(r"\b[TF]{3}\b|\b[xyz]{1,2}\b"),  # periodic directions and axes
     re.compile(r"#(?:[-–][\w#]+)+"),  # the rest of a label, as in "Cu-cluster"
     re.compile(r"#(?:(?:, | and | or | )#)+"),
+    re.compile(r"\ban?(?= #)"),  # "a Cu–Cu distance" and "an Al–Al distance" are of one kind
 )
 _ELEMENTS = re.compile(rf"the model does not (?:claim|support)((?: (?:{_ANY_SYMBOL}))+)")
 _CHARGES = re.compile(r"the model does not (?:claim|support) charges\b.*")
@@ -31,6 +33,9 @@ class Reason:
     case: str
     text: str
     cause: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", shortened(self.text))  # stored by an earlier version, or by hand
 
     @property
     def bare(self) -> str:

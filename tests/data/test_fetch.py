@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -197,3 +201,57 @@ def test_two_processes_do_not_write_one_file(server: Behaviour, cache: Path) -> 
     with fetching._alone(place("set.zip.part"), "set.zip"):
         assert complaint(wanted(server)) == "another process is fetching 'set.zip'; wait until it has finished"
     assert fetch(wanted(server)).read_bytes() == CONTENT
+
+
+def serve(answer: Callable[[socket.socket], None]) -> str:
+    """The address of a server that treats its first connections in its own way."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def work() -> None:
+        with listener:
+            for _ in range(8):
+                with suppress(OSError):
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(4096)
+                        answer(connection)
+
+    threading.Thread(target=work, daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}/set.zip"
+
+
+def drip(connection: socket.socket) -> None:
+    """A byte every 50 ms, for ever."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    while True:
+        connection.sendall(b"x")
+        time.sleep(0.05)
+
+
+def drip_header(connection: socket.socket) -> None:
+    """Headers that never end, a byte every 50 ms."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    while True:
+        connection.sendall(b"x")
+        time.sleep(0.05)
+
+
+def test_a_server_that_sends_byte_by_byte_is_given_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "TIMEOUT", 0.5)
+    text = complaint(Download("set.zip", serve(drip)))
+    assert "sends less than 10000 bytes per second" in text
+    assert (cache / "data" / "set.zip.part").stat().st_size > 0, "and can be continued"
+
+
+def test_a_server_whose_headers_never_end_is_given_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "TIMEOUT", 0.5)
+    assert "cannot be reached (no answer in time)" in complaint(Download("set.zip", serve(drip_header)))
+
+
+@pytest.mark.parametrize("place", ["http://[", "http://a b/", "http://" + "x" * 80, "gopher://x/", "http://127.0.0.1:9999999/",
+                                   "file:///etc/passwd", "//", "http://127.0.0.1:port/"])  # fmt: skip
+def test_a_redirect_to_an_address_that_is_none_is_one_sentence(cache: Path, place: str) -> None:
+    def redirect(connection: socket.socket) -> None:
+        connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    assert "set.zip" in complaint(Download("set.zip", serve(redirect)))

@@ -47,3 +47,26 @@ def test_a_spreadsheet_does_not_take_a_name_for_a_formula(name: str) -> None:
 def test_names_with_commas_and_quotes_stay_in_their_field() -> None:
     (row,) = rows_of(result(verdict("verification.x"), name='a, "b"\nc'))
     assert row["model"] == 'a, "b"\nc'
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@x", "'@x"),
+        ("\t=1+1", "'\t=1+1"),
+        ("\tname", "'\tname"),
+        ("\r=1+1", "\\r=1+1"),
+        ("\n=1+1", "'\n=1+1"),
+        ("  =1+1", "'  =1+1"),
+        ("＝1", "'＝1"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("", ""),
+        ("a=b", "a=b"),
+    ],
+)
+def test_no_field_is_a_formula_or_a_code_of_a_terminal(name: str, field: str) -> None:
+    (row,) = rows_of(result(verdict("verification.x"), name=name))
+    assert row["model"] == field

@@ -9,10 +9,12 @@ from typing import NoReturn
 
 from assay.errors import AssayError
 from assay.naming import did_you_mean
+from assay.text import one_line
 
-DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-EPILOG = """exit codes: 0 done, 1 a mandatory check failed, 2 wrong usage, 3 some jobs ended in error
+EPILOG = """exit codes: 0 done, 1 a mandatory check failed, 2 wrong usage, 3 some jobs ended in error,
+4 an error of Assay itself, 130 or 143 interrupted
 MODEL is a name from 'assay list models', kim:NAME, FAMILY:FILE such as mace:FILE, file.py:factory or
 package.module:factory"""
 
@@ -29,7 +31,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one sentence and leave with the exit code for wrong usage."""
-        print(f"assay: {message} (see '{self.prog} --help')", file=sys.stderr)
+        print(f"assay: {one_line(message)} (see '{self.prog} --help')", file=sys.stderr)
         raise SystemExit(USAGE)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.arguments import add_benchmarks, command
-from assay.cli.output import models_print_to_stderr, open_console, print_json, print_to_stderr
+from assay.cli.output import models_print_to_stderr, open_console, print_json, print_text, print_to_stderr
 from assay.cli.running import add_running_options, exit_code, run_model, settings_from, show_dry_run
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _show(report: Report, options: argparse.Namespace) -> None:
     elif options.text:
         from assay.report.text import text_report
 
-        print(text_report(report.result))
+        print_text(text_report(report.result))
     else:
         from assay.report.table import print_problems, print_tables
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from assay.compute.cost import Timings
+from assay.compute.cost import BenchmarkCost, Timings
 from assay.compute.plan import Plan
+from assay.report.cells import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,13 +30,19 @@ def _row(model: str, plan: Plan) -> dict[str, Any]:
         "jobs_missing": len(plan.missing),
         "force_calls": plan.force_calls,
         "seconds_per_call": plan.seconds_per_call,
-        "cpu_seconds": plan.seconds,
-        "start_seconds": plan.start_seconds,
-        "clock_seconds": plan.schedule.clock_seconds,
+        "cpu_seconds": None if plan.problem else plan.seconds,
+        "start_seconds": None if plan.problem else plan.start_seconds,
+        "clock_seconds": None if plan.problem else plan.schedule.clock_seconds,
         "workers": plan.workers,
-        "costs": [{"benchmark": name, **asdict(cost)} for name, cost in plan.costs.items()],
+        "problem": plan.problem,
+        "lost": plan.lost,
+        "costs": [{"benchmark": name, **_cost(cost, plan)} for name, cost in plan.costs.items()],
         "pace": timing_rows(plan.timings) if plan.missing else [],
     }
+
+
+def _cost(cost: BenchmarkCost, plan: Plan) -> dict[str, Any]:
+    return {**asdict(cost), **({"seconds": None} if plan.problem else {})}
 
 
 def timing_rows(timings: Timings) -> list[dict[str, Any]]:
@@ -51,27 +58,32 @@ def timing_rows(timings: Timings) -> list[dict[str, Any]]:
 def print_costs(model: str, plan: Plan, console: Console) -> None:
     """Print a table of costs by benchmark, their sums, and which of them are extrapolated."""
     from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=Text(f"{model}: what is left to compute", style="bold"), title_justify="left")
+    table = Table(title=cell(f"{model}: what is left to compute", style="bold"), title_justify="left")
     table.add_column(COLUMNS[0], no_wrap=True)
     for name in COLUMNS[1:]:
         table.add_column(name, justify="right", no_wrap=True)
     for name, cost in plan.costs.items():
-        time = ("~ " if cost.extrapolated else "") + duration(cost.seconds)
-        table.add_row(Text(name), str(cost.cases), str(cost.jobs), str(cost.force_calls), time)
+        time = "?" if plan.problem else ("~ " if cost.extrapolated else "") + duration(cost.seconds)
+        table.add_row(cell(name), str(cost.cases), str(cost.jobs), str(cost.force_calls), time)
     console.print(table)
     for line in _lines(plan):
-        console.print(Text(line), soft_wrap=True)
+        console.print(cell(line), soft_wrap=True)
 
 
 def _lines(plan: Plan) -> list[str]:
+    """The sums, or why there are none."""
+    if plan.problem:
+        return [f"the time could not be estimated: {plan.problem}", "run the same command to try again"]
     core, clock = duration(plan.seconds), duration(plan.schedule.clock_seconds)
     lines = [
         f"{plan.asked} jobs asked for, {len(plan.jobs)} distinct, {len(plan.missing)} not in the store",
         f"about {plan.force_calls} force calls, {duration(plan.seconds_per_call)} each: {core} of CPU time "
         f"({duration(plan.start_seconds)} to load the model), {clock} on the clock with {plan.workers} free cores",
     ]
+    if plan.lost:
+        names, reason = ", ".join(plan.lost), next(iter(plan.lost.values()))
+        lines.append(f"not included, because a worker was lost: {names} ({reason})")
     if plan.missing:
         lines.append(f"measured on {_sizes(plan.timings)}")
     beyond = [name for name, cost in plan.costs.items() if cost.extrapolated]

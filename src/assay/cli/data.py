@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from assay.cli.arguments import CHECK_FAILED, DONE, Parser, command
+from assay.cli.output import print_text, print_to_stderr
 
 
 def add_data(commands: argparse._SubParsersAction) -> None:
@@ -30,7 +31,7 @@ def fetch_data(options: argparse.Namespace) -> int:
         find_official(name)  # a wrong name is reported before anything is downloaded
     for name in options.names:
         with download_bar(name, enabled=sys.stderr.isatty()) as progress:
-            print(fetch_official(name, options.revision, progress))
+            print_text(fetch_official(name, options.revision, progress))
     return DONE
 
 
@@ -41,9 +42,9 @@ def verify_data(options: argparse.Namespace) -> int:
     names = options.names or [name for name, entry in official().items() if entry.here]
     states = {name: find_official(name).damage() for name in names}
     for name, damage in states.items():
-        print(f"{name} {damage or 'is intact'}")
+        print_text(f"{name} {damage or 'is intact'}")
     if not names:
-        print("assay: no data set has been fetched; 'assay list data' shows the names", file=sys.stderr)
+        print_to_stderr(["no data set has been fetched; 'assay list data' shows the names"])
     return CHECK_FAILED if any(states.values()) else DONE
 
 
@@ -52,5 +53,5 @@ def data_path(options: argparse.Namespace) -> int:
     from assay.data.fetch import place
     from assay.data.official import find_official
 
-    print(place(find_official(options.name).download.file) if options.name else place(""))
+    print_text(place(find_official(options.name).download.file) if options.name else place(""))
     return DONE

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from assay.data.transfer import DownloadProgress, quiet
+from assay.text import one_line
 
 
 @contextmanager
@@ -26,5 +27,5 @@ def download_bar(name: str, enabled: bool) -> Iterator[DownloadProgress]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
+        task = bar.add_task(one_line(name), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from assay.cli.arguments import DONE, add_json, command
-from assay.cli.output import chosen_width, print_json
+from assay.cli.output import chosen_width, print_json, print_text
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def print_list(options: argparse.Namespace) -> int:
         return DONE
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
-        print(f"{row['name']!s:{width}}  {row['line']}")
+        print_text(f"{row['name']!s:{width}}  {row['line']}")
     return DONE
 
 
@@ -45,7 +45,7 @@ def print_columns(rows: Sequence[Sequence[str]], width: int) -> None:
     sizes = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     count = next(n for n in range(len(sizes), 0, -1) if n <= 2 or sum(sizes[:n]) + 2 * (n - 1) <= width)
     for row in rows:
-        print("  ".join(f"{cell:{size}}" for cell, size in zip(row[:count], sizes, strict=False)).rstrip())
+        print_text("  ".join(f"{cell:{size}}" for cell, size in zip(row[:count], sizes, strict=False)).rstrip())
 
 
 def listing(what: str) -> list[dict[str, object]]:

@@ -9,19 +9,35 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from assay.cli.streams import speaks_unicode
+from assay.text import one_line, printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def print_json(document: object) -> None:
-    """Print one JSON document on standard output."""
-    print(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False))
+    """Print one JSON document on standard output.
+
+    Characters that a terminal would obey are written as JSON's own escapes, so that programs read the same text.
+    """
+    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=not speaks_unicode(sys.stdout))
+    print("\n".join(map(_escaped, text.split("\n"))))
+
+
+def _escaped(line: str) -> str:
+    return line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
+
+
+def print_text(text: object) -> None:
+    """Print text on standard output; what a terminal would obey is escaped."""
+    print(printable(str(text)))
 
 
 def print_to_stderr(lines: Iterable[str]) -> None:
     """Print warnings and remarks on standard error, one line each."""
     for line in lines:
-        print(f"assay: {line}", file=sys.stderr)
+        print(f"assay: {one_line(line)}", file=sys.stderr)
 
 
 def open_console() -> Console:

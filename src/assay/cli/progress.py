@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from assay.settings import Progress, silent
+from assay.text import one_line
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def progress_bar(name: str, enabled: bool) -> Iterator[Progress]:
         def update(done: int, total: int, what: str) -> None:
             with lock:
                 if what not in tasks:
-                    tasks[what] = bar.add_task(f"{name}: {what}", total=total)
+                    tasks[what] = bar.add_task(one_line(f"{name}: {what}"), total=total)
                 bar.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
 
         yield update

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assay.cli.arguments import (
     CHECK_FAILED,
     DONE,
+    JOB_ERRORS,
     USAGE,
     Parser,
     add_benchmarks,
@@ -62,7 +63,10 @@ def add_running_options(parser: Parser) -> None:
     )
     parser.add_argument("--limit", type=positive, metavar="N", help="at most N cases of each benchmark")
     parser.add_argument(
-        "--timeout", type=seconds, metavar="S", help="seconds added to every deadline before a job counts as hung (30)"
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="seconds without CPU time or an answer before a worker counts as hung; added to every deadline (30)",
     )
     parser.add_argument("--all-species", action="store_true", help="take every species, not a sample")
     parser.add_argument("--elements", metavar="X,Y", help="the elements that the model claims, for example Cu,Au")
@@ -141,10 +145,19 @@ def run_model(model: str | Model, suite: str, benchmarks: Sequence[str], output:
         settings = replace(settings, device=None)  # an opened model is on its device
     with models_print_to_stderr(), progress_bar(_name_of(model), enabled=sys.stderr.isatty()) as progress:
         report = run_suite(model, suite, benchmarks, output, replace(settings, progress=progress))
-    print_to_stderr([*report.result.warnings, *filter(None, [report.reuse.sentence()])])
+    print_to_stderr([*report.result.warnings, *filter(None, [report.reuse.sentence(), _time_used(report)])])
     if report.gave_up:
         print_to_stderr([f"stopped early, {report.gave_up}; run the same command to try again"])
     return report
+
+
+def _time_used(report: Report) -> str:
+    """The CPU time of the workers beside what was expected; empty if nothing was computed."""
+    from assay.cli.costs import duration
+
+    if not report.expected_seconds:
+        return ""
+    return f"{duration(report.cpu_seconds)} of CPU time used, {duration(report.expected_seconds)} expected"
 
 
 def _name_of(model: str | Model) -> str:
@@ -186,7 +199,7 @@ def _atomic_numbers(symbols: str | None) -> tuple[int, ...] | None:
 def show_dry_run(
     models: Sequence[str], suite: str, benchmarks: Sequence[str], options: argparse.Namespace, settings: Settings
 ) -> int:
-    """Print what would be computed for each model, and how long it would take."""
+    """Print what would be computed for each model, and how long it would take; 3 if that could not be estimated."""
     from assay.api import dry_run
     from assay.cli.costs import cost_document, print_costs
 
@@ -194,11 +207,11 @@ def show_dry_run(
         plans = {model: dry_run(model, suite, benchmarks, options.output, settings) for model in models}
     if options.json:
         print_json(cost_document(plans))
-        return DONE
-    console = open_console()
-    for model, plan in plans.items():
-        print_costs(model, plan, console)
-    return DONE
+    else:
+        console = open_console()
+        for model, plan in plans.items():
+            print_costs(model, plan, console)
+    return JOB_ERRORS if any(plan.problem or plan.lost for plan in plans.values()) else DONE
 
 
 def _show_scores(reports: Sequence[Report], output: Path) -> None:

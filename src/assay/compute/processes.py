@@ -50,7 +50,7 @@ PR_SET_PDEATHSIG = 1
 def end_with_parent(parent: int) -> None:
     """Let the system kill this process when the process that started it ends, whatever it is computing then.
 
-    Nobody would use the results or stop it. Linux only; elsewhere a worker ends when it is asked for the next job.
+    Nobody would use the results or stop it. Linux only; elsewhere a worker ends as soon as its Python code runs.
 
     Args:
         parent: the process id of the parent.

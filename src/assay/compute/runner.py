@@ -15,7 +15,8 @@ from assay.jobs import Dynamics, Job, job_key
 from assay.model import Model
 from assay.outcome import ERROR, Outcome
 from assay.settings import Progress, silent
-from assay.store import Store
+from assay.stopping import stop_if_asked
+from assay.store import Outcomes, Store
 
 GIVE_UP = {HUNG: 4, DIED: 40, STOPPED: 4}
 """When this number of workers in a row are lost in the same way, without one finished job in between, the run stops.
@@ -31,7 +32,7 @@ class Runner:
     executor: Executor
     cost: CostModel
     progress: Progress = silent
-    known: dict[str, Outcome] = field(default_factory=dict)
+    known: Outcomes = field(default_factory=Outcomes)
     """The outcomes that the store had when it was read last, by the keys of their jobs."""
 
     gave_up: str = ""
@@ -50,9 +51,9 @@ class Runner:
         return self._keys[job]
 
     def missing(self, jobs: Iterable[Job]) -> dict[str, Job]:
-        """Jobs by their keys, each once, that have no outcome yet or ended in an error."""
+        """Jobs by their keys, each once, that have no outcome yet, lost their trajectory, or ended in an error."""
         wanted = {self.key(job): job for job in jobs}
-        return {k: job for k, job in wanted.items() if k not in self.known or self.known[k].status == ERROR}
+        return {key: job for key, job in wanted.items() if self.known.status(key) in (None, ERROR)}
 
     def complete(self, jobs: Iterable[Job], what: str, deadline: float | None = None) -> None:
         """Run what is missing. Afterwards `known` has an outcome for each job, unless too many workers were lost.
@@ -62,6 +63,7 @@ class Runner:
             what: what the jobs are for, for the progress bar.
             deadline: seconds for each bundle, in place of the deadline of the cost model.
         """
+        stop_if_asked()  # a package that the model imports may have swallowed the exception
         missing = self.missing(jobs)
         if not missing:
             return
@@ -76,6 +78,7 @@ class Runner:
             while waiting and not self.gave_up:
                 bundles, waiting = waiting, []
                 for finished in self.executor.run(bundles):
+                    stop_if_asked()
                     again = self._after(finished)
                     waiting += again
                     done += _calls(finished.bundle) - sum(_calls(bundle) for bundle in again)
@@ -106,7 +109,7 @@ class Runner:
         """The jobs of a lost bundle that have no new outcome."""
         written = self.store.outcomes()
         # An outcome that was there before the bundle started is the old error, not a new answer.
-        return [(key, job) for key, job in jobs if key not in written or self.known.get(key) == written[key]]
+        return [(key, job) for key, job in jobs if key not in written or self.known.line(key) == written.line(key)]
 
     def _without_suspect(self, finished: Finished, left: Sequence[KeyedJob]) -> list[Bundle]:
         """What to run after a worker was lost at the first unfinished job, which is tried alone or becomes an error."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import signal
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.sampled import SampledEngine
 from assay.compute.executors.base import Bundle, KeyedJob
 from assay.compute.heartbeat import beat, share
+from assay.compute.logs import print_to_log
 from assay.compute.processes import end_with_parent
 from assay.jobs import Job, SinglePoints
 from assay.model import Model, ModelReference, package_version
@@ -100,13 +100,7 @@ def prepare_process(parent: int, folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(parent)
     threading.Thread(target=_wait_for_parent, daemon=True).start()
-    logs = Path(folder) / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    log = os.open(logs / f"{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    print_to_log(Path(folder) / "logs")
 
 
 def _wait_for_parent() -> None:

@@ -6,14 +6,23 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
+from assay.text import one_line
+
+if TYPE_CHECKING:
+    import zipfile
 
 MOST_MEMBERS = 200_000
 LARGEST_MEMBER = 2**29
 LARGEST_TOTAL = 2**32
 """Limits for archives of data: number of members, unpacked bytes of one member, unpacked bytes of all members."""
+
+PIECE, SMALL_PIECE = 2**20, 2**12
+"""Bytes of a member that are read at once; of methods that unpack all packed bytes they are given, only a few."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +42,17 @@ def opened(archive: Path, what: str) -> Iterator[Iterator[Member]]:
 
     Read a member before you take the next one.
     """
+    import lzma
+    import struct
     import tarfile
     import zipfile
     import zlib
 
+    damaged = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error)
     try:
         yield _zip(archive) if zipfile.is_zipfile(archive) else _tar(archive)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError) as error:
-        raise AssayError(f"the archive of {what} cannot be read ({error})") from error
+    except (*damaged, EOFError, OSError, NotImplementedError, RuntimeError, ValueError, OverflowError) as error:
+        raise AssayError(f"the archive of {what} cannot be read ({one_line(str(error))})") from error
 
 
 def _zip(archive: Path) -> Iterator[Member]:
@@ -51,7 +63,18 @@ def _zip(archive: Path) -> Iterator[Member]:
             kind = stat.S_IFMT(entry.external_attr >> 16)
             plain = kind in (0, stat.S_IFREG) and not entry.is_dir() and not entry.flag_bits & 1
             folder = entry.is_dir() and kind in (0, stat.S_IFDIR)
-            yield Member(entry.filename, entry.file_size, plain, folder, lambda e=entry: packed.read(e))  # type: ignore[misc]
+            yield Member(entry.filename, entry.file_size, plain, folder, partial(_unpacked, packed, entry))
+
+
+def _unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The contents of a member, read in small pieces: an archive may contain far more than the size that it states."""
+    import zipfile
+
+    if entry.compress_type == zipfile.ZIP_BZIP2:  # a few hundred bytes may unpack to gigabytes at once
+        raise zipfile.BadZipFile(f"'{entry.filename}' is packed with bzip2, which is not read from zip archives")
+    bounded = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    with packed.open(entry) as stream:
+        return b"".join(iter(partial(stream.read, PIECE if bounded else SMALL_PIECE), b""))
 
 
 def _tar(archive: Path) -> Iterator[Member]:

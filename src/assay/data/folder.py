@@ -23,6 +23,7 @@ from assay.data.xyz import Frame, read_frames
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 from assay.structure import Structure
+from assay.text import one_line
 
 CARD = "data.toml"
 LARGEST = 2**29
@@ -90,8 +91,10 @@ def _table(folder: Path) -> tuple[dict[str, str], Infos]:
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise AssayError(f"'{path}' is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise AssayError(f"'{path}' is not valid TOML: its values are nested too deeply") from error
+    except ValueError as error:  # not TOML, or a number of thousands of digits
+        raise AssayError(f"'{path}' is not valid TOML: {one_line(str(error))}") from error
 
 
 def _check_infos(path: Path, infos: object) -> None:

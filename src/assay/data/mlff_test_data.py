@@ -31,7 +31,7 @@ def read_mlff(archive: Path, card: Card, folder: str, energy: str) -> list[DataS
             reason = find_kind(card.kind).complaint(record)
         except KeyError as error:
             reason = f"lacks the key {error}"
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
             reason = f"cannot be read ({error})"
         if reason:
             remarks.append(f"record '{stem}' of '{card.name}' {reason} and is left out")

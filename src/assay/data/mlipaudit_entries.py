@@ -34,7 +34,7 @@ def _floats(entry: Entry, key: str, dimensions: int) -> np.ndarray:
     """An array of numbers with the given number of dimensions; energy profiles have two columns, coordinates three."""
     try:
         values = np.array(_get(entry, key), dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise Unusable(f"has '{key}' that is not a table of numbers") from error
     if values.ndim != dimensions or (dimensions > 1 and values.shape[-1] not in (2, 3)):
         raise Unusable(f"has '{key}' of the wrong shape ({'×'.join(map(str, values.shape)) or 'a single number'})")

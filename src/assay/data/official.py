@@ -6,10 +6,10 @@ written next to the file and compared from then on (`fetch.py`). Nothing is redi
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assay.data.dataset import OFFICIAL, Card, DataSet
 from assay.data.fetch import damage, fetch, kept, place
-from assay.data.transfer import TIMEOUT, Download, DownloadProgress, quiet
+from assay.data.transfer import Download, DownloadProgress, opened, quiet
 from assay.errors import AssayError
 from assay.naming import did_you_mean
 
@@ -108,9 +108,9 @@ def _current_revision() -> str:
     """The newest commit of the repository."""
     url = f"{_HUB}/api/datasets/{MLIPAUDIT}"
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+        with opened(url) as answer:
             found = str(json.loads(answer.read(2**24))["sha"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise AssayError(
             f"'{url}' does not give the current revision ({reason}); check the network and HTTPS_PROXY, give "

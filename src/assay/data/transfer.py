@@ -5,17 +5,25 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import queue
+import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.text import one_line
 
 BLOCK = 2**18
 TIMEOUT = 60.0
 """Time without an answer (s) after which a connection counts as lost."""
+
+SLOWEST = 10_000
+"""Bytes per second that a server must send; a slower one is given up after a minute, and the download can go on later.
+With the largest size, this also limits the time of a download."""
 
 ATTEMPTS = 4
 LARGEST = 2**30
@@ -44,6 +52,10 @@ class Interrupted(Exception):
     """The server closed the connection before the whole file had arrived."""
 
 
+class TooSlow(Exception):
+    """The server sends so few bytes that the download would never end."""
+
+
 def transfer(wanted: Download, part: Path, progress: DownloadProgress) -> None:
     """Download the file to `part`; a lost connection is opened again a few times and continues where it stopped."""
     for attempt in range(ATTEMPTS):
@@ -51,10 +63,12 @@ def transfer(wanted: Download, part: Path, progress: DownloadProgress) -> None:
         try:
             _receive(wanted, part, progress)
             return
+        except TooSlow as error:
+            raise AssayError(one_line(_explanation(wanted, part, error))) from error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, Interrupted) as error:
             fatal = not isinstance(error, Interrupted | http.client.IncompleteRead) and _length(part) == before
             if fatal or attempt == ATTEMPTS - 1:
-                raise AssayError(_explanation(wanted, part, error)) from error
+                raise AssayError(one_line(_explanation(wanted, part, error))) from error
 
 
 def note_path(path: Path) -> Path:
@@ -83,7 +97,7 @@ def _receive(wanted: Download, part: Path, progress: DownloadProgress) -> None:
         if validator:
             request.add_header("If-Range", validator)
     try:
-        answer = urllib.request.urlopen(request, timeout=TIMEOUT)
+        answer = opened(request)
     except urllib.error.HTTPError as error:
         if error.code != 416:
             raise
@@ -97,6 +111,50 @@ def _receive(wanted: Download, part: Path, progress: DownloadProgress) -> None:
         expected = _expected(answer, start)
         _check_size(wanted, expected)
         _copy(wanted, answer, part, start, expected, progress)
+
+
+@dataclass
+class Pace:
+    """The bytes of the last minute or so."""
+
+    since: float = field(default_factory=time.monotonic)
+    received: int = 0
+
+    def add(self, count: int) -> None:
+        """Count bytes; `TooSlow` if there were too few in a whole minute."""
+        self.received += count
+        elapsed = time.monotonic() - self.since
+        if elapsed < TIMEOUT:
+            return
+        if self.received < SLOWEST * elapsed:
+            raise TooSlow
+        self.since, self.received = time.monotonic(), 0
+
+
+def opened(request: urllib.request.Request | str) -> http.client.HTTPResponse:
+    """The answer of a server, when its headers have arrived; `URLError` if that takes too long.
+
+    The time without a byte is limited by the connection itself, but a server can send a header byte by byte. So the
+    request is made in a thread that can be left behind.
+    """
+    answers: queue.SimpleQueue[http.client.HTTPResponse | Exception] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(urllib.request.urlopen(request, timeout=TIMEOUT))
+        except ValueError as error:  # the server redirects to an address that is none
+            answers.put(urllib.error.URLError(f"it leads to an address that cannot be used: {error}"))
+        except Exception as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer = answers.get(timeout=2.0 * TIMEOUT)
+    except queue.Empty:
+        raise urllib.error.URLError(TimeoutError("no answer in time")) from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _resume_from(wanted: Download, part: Path) -> tuple[int, str]:
@@ -149,13 +207,14 @@ def _copy(
     expected: int | None,
     progress: DownloadProgress,
 ) -> None:
-    done, limit = start, wanted.bytes or LARGEST
+    done, limit, pace = start, wanted.bytes or LARGEST, Pace()
     with part.open("ab" if start else "wb") as out:
         while block := _block(answer):
             out.write(block)
             done += len(block)
             if done > limit:
                 break
+            pace.add(len(block))
             progress(done, expected or wanted.bytes)
     if done > limit:
         part.unlink()
@@ -165,9 +224,9 @@ def _copy(
 
 
 def _block(answer: http.client.HTTPResponse) -> bytes:
-    """The next bytes; errors of the network get another class than errors of the disk."""
+    """The bytes that have arrived; errors of the network get another class than errors of the disk."""
     try:
-        return answer.read(BLOCK)
+        return answer.read1(BLOCK)
     except OSError as error:
         raise urllib.error.URLError(error) from error
 
@@ -179,6 +238,11 @@ def _explanation(wanted: Download, part: Path, error: Exception) -> str:
         return (
             f"the connection to '{wanted.url}' was lost {ATTEMPTS} times, the last time after {_length(part)} bytes; "
             "run the same command to continue from there"
+        )
+    if isinstance(error, TooSlow):
+        return (
+            f"'{wanted.url}' sends less than {SLOWEST} bytes per second, {_length(part)} bytes so far; "
+            f"run the same command later to continue from there, or {mirror}"
         )
     if isinstance(error, urllib.error.HTTPError):
         if error.code in (404, 410):

@@ -83,10 +83,8 @@ def _columns(properties: str, where: str) -> tuple[int, int]:
 def _number(symbol: str) -> int:
     from ase.data import atomic_numbers
 
-    if symbol.isdigit():
-        return int(symbol)
-    number = int(atomic_numbers.get(symbol, 0))
-    if number == 0:
+    number = int(symbol[:9]) if symbol.isdecimal() else int(atomic_numbers.get(symbol, 0))
+    if not 0 < number < len(atomic_numbers):
         raise KeyError(f"there is no element {symbol[:20]}")
     return number
 

@@ -18,6 +18,9 @@ from assay.data.archives import opened
 from assay.data.cache import cache_folder, file_sha256, writing
 from assay.errors import AssayError
 
+LONGEST = 2.0 * 3600.0
+"""Seconds after which a download is given up."""
+
 LIMIT = 2**30
 """The largest file (bytes) that is read from an archive."""
 
@@ -111,14 +114,20 @@ def _download(file: PackagedFile, scratch: Path) -> Path:
         raise AssayError(f"'{file.name}' is downloaded with pip, which is not installed here; run: python -m ensurepip")
     requirements, folder = scratch / "requirements.txt", scratch / "archive"
     requirements.write_text(f"{file.release} --hash=sha256:{file.archive_sha256}\n")
-    print(f"assay: downloading {file.release} (for {file.name})...", file=sys.stderr, flush=True)
-    done = subprocess.run(
-        [*_pip(file), "-r", str(requirements), "-d", str(folder)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
+    sys.stderr.write(f"assay: downloading {file.release} (for {file.name})...\n")
+    sys.stderr.flush()
+    try:
+        done = subprocess.run(
+            [*_pip(file), "-r", str(requirements), "-d", str(folder)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired as error:
+        hours = LONGEST / 3600.0
+        raise AssayError(f"{file.release} (for '{file.name}') was not downloaded in {hours:g} h; try later") from error
     if done.returncode:
         raise AssayError(_reason(file, done.stderr))
     archives = list(folder.iterdir())

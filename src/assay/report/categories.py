@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.categories import Category
 from assay.comparison import Comparison, compare_models
 from assay.gaps import Gap
+from assay.report.cells import cell, safe
 from assay.report.columns import groups_of_models
 from assay.results import ModelResult
 
@@ -21,22 +22,21 @@ Row = tuple[str, list[str]]
 def print_means(results: Sequence[ModelResult], console: Console) -> None:
     """Categories and mean of each model, a column each; below, what is missing and what was not compared."""
     from rich.table import Table
-    from rich.text import Text
 
     comparison = compare_models(results)
     sections = (_category_rows(results), [_mean_row(results)], _comparison_rows(comparison))
     for group in groups_of_models(len(results), console.width):
-        table = Table(title=Text("categories", style="bold"), title_justify="left")
+        table = Table(title=cell("categories", style="bold"), title_justify="left")
         table.add_column("score (benchmarks, cases)", overflow="fold")
         for result in results[group]:
-            table.add_column(Text(result.name), justify="right", overflow="fold")
+            table.add_column(cell(result.name), justify="right", overflow="fold")
         for rows in filter(None, sections):
             table.add_section()
             for name, cells in rows:
-                table.add_row(Text(name), *map(Text, cells[group]), style="bold" if name == "mean" else "")
+                table.add_row(cell(name), *map(cell, cells[group]), style="bold" if name == "mean" else "")
         console.print(table)
     for line in [*missing_lines(results), *_left_out_lines(comparison)]:
-        console.print(Text(line))
+        console.print(cell(line))
 
 
 def _category_rows(results: Sequence[ModelResult]) -> list[Row]:
@@ -123,7 +123,9 @@ def _names(gaps: Sequence[Gap], sizes: dict[str, int]) -> str:
 def means_as_html(result: ModelResult) -> str:
     """The table for a notebook; everything that a model or file can name is escaped."""
     rows = [*_category_rows([result]), _mean_row([result])]
-    body = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(cells[0])}</td></tr>" for name, cells in rows)
+    body = "".join(
+        f"<tr><td>{html.escape(safe(name))}</td><td>{html.escape(safe(cells[0]))}</td></tr>" for name, cells in rows
+    )
     head = "<tr><th>category</th><th>score (benchmarks, cases)</th></tr>"
-    lines = "".join(f"<p>{html.escape(line)}</p>" for line in missing_lines([result]))
+    lines = "".join(f"<p>{html.escape(safe(line))}</p>" for line in missing_lines([result]))
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{lines}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.composite import Composite, Part, paper_composite
+from assay.report.cells import cell
 from assay.report.columns import groups_of_models, keeps_names
 from assay.results import ModelResult
 
@@ -16,18 +17,17 @@ if TYPE_CHECKING:
 def print_composite(results: Sequence[ModelResult], console: Console) -> None:
     """The composite of each model, a column each."""
     from rich.table import Table
-    from rich.text import Text
 
     composites = [paper_composite(result) for result in results]
     for group in groups_of_models(len(results), console.width):
-        table = Table(title=Text("composite of the paper (MLIPAudit)", style="bold"), title_justify="left")
+        table = Table(title=cell("composite of the paper (MLIPAudit)", style="bold"), title_justify="left")
         table.add_column("benchmark", overflow="fold", no_wrap=keeps_names(console.width))
         for result in results[group]:
-            table.add_column(Text(result.name), justify="right", overflow="fold")
+            table.add_column(cell(result.name), justify="right", overflow="fold")
         for parts in zip(*(composite.parts for composite in composites[group]), strict=True):
-            table.add_row(parts[0].title, *(Text(_cell(part)) for part in parts))
+            table.add_row(cell(parts[0].title), *(cell(_cell(part)) for part in parts))
         table.add_section()
-        table.add_row("total", *(Text(_total(composite)) for composite in composites[group]), style="bold")
+        table.add_row("total", *(cell(_total(composite)) for composite in composites[group]), style="bold")
         console.print(table)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 from assay.errors import AssayError
 from assay.outcome import ERROR, UNSUPPORTED
 from assay.reasons import sentences
+from assay.report.cells import safe
 from assay.report.problems import reasons_of
 from assay.report.verdict import MANDATORY, counts_as_failure
 from assay.results import BenchmarkResult, ModelResult
@@ -27,7 +27,7 @@ def write_junit(result: ModelResult, path: Path, fail_on: str = MANDATORY) -> No
     tags = [tag for _, tag, _ in cases]
     suite = ElementTree.Element(
         "testsuite",
-        name=_printable(f"assay check {result.name}"),
+        name=safe(f"assay check {result.name}"),
         tests=str(len(cases)),
         failures=str(tags.count(FAILURE)),
         errors=str(tags.count(LOST)),
@@ -59,13 +59,8 @@ def _judged(benchmark: BenchmarkResult, fail_on: str) -> tuple[str, str]:
 
 
 def _add_case(suite: ElementTree.Element, model: str, name: str, tag: str, message: str) -> None:
-    case = ElementTree.SubElement(suite, "testcase", classname=_printable(model), name=_printable(name))
+    case = ElementTree.SubElement(suite, "testcase", classname=safe(model), name=safe(name))
     if tag == PASSED:
-        ElementTree.SubElement(case, tag).text = _printable(message)
+        ElementTree.SubElement(case, tag).text = safe(message)
     else:
-        ElementTree.SubElement(case, tag, message=_printable(message))
-
-
-def _printable(text: str) -> str:
-    """The text without characters that XML cannot hold, such as the colours of a terminal."""
-    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
+        ElementTree.SubElement(case, tag, message=safe(message))  # XML cannot hold the colours of a terminal

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assay.observation import MetricValue, Verdict
 from assay.outcome import ERROR, FAILED
 from assay.report.categories import means_as_html, print_means
+from assay.report.cells import cell, safe
 from assay.report.columns import column_widths, groups_of_models, keeps_names
 from assay.report.problems import MARKS, problem_lines, remark_lines, wrapped
 from assay.report.verdict import summary_line
@@ -46,12 +47,10 @@ def print_problems(results: Sequence[ModelResult], console: Console) -> None:
 
 def print_lines(lines: Sequence[str], console: Console) -> None:
     """Print lines that may be long: they are wrapped at words, with the next lines indented, and never cut off."""
-    from rich.text import Text
-
-    for line in lines:
+    for line in map(safe, lines):
         mark = line.partition(" ")[0]
         colour = {"FAIL": "bold red", "failed": "red", "error": "yellow"}.get(mark, "")
-        text = Text("\n".join(wrapped(line, console.width)))
+        text = cell("\n".join(wrapped(line, console.width)))
         if colour:
             text.stylize(colour, 0, len(mark))
         console.print(text)
@@ -71,22 +70,22 @@ def print_checks(result: ModelResult, console: Console) -> None:
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
     """A table without the columns for which there is no room; every cell that is shown is whole."""
     from rich.table import Table
-    from rich.text import Text
 
+    rows = [[safe(text) for text in row] for row in rows]
     shown = column_widths(names, rows, width)
-    table = Table(title=Text(title, style="bold", overflow="fold"), title_justify="left")
+    table = Table(title=cell(title, style="bold"), title_justify="left")
     for name, size in shown.items():
         justify = "left" if name in (names[0], "comment") else "center" if name in ("result", "grade") else "right"
         table.add_column(name, justify=justify, overflow="fold", width=size)  # type: ignore[arg-type]
     for row in rows:
-        cells = {name: Text(cell) for name, cell in zip(names, row, strict=False)}
+        cells = {name: cell(text) for name, text in zip(names, row, strict=False)}
         if "result" in cells:
             for name in ("result", "grade"):
                 cells[name].stylize(COLOURS[row[1]])
         elif not row[0].startswith(" "):
             table.add_section()
-            for cell in cells.values():
-                cell.stylize("bold")
+            for shown_cell in cells.values():
+                shown_cell.stylize("bold")
         table.add_row(*(cells[name] for name in shown))
     return table
 
@@ -166,17 +165,16 @@ def _plain(score: float | None) -> str:
 def print_scores(results: Sequence[ModelResult], suite: str, console: Console) -> None:
     """Scores of one or more models, a column each."""
     from rich.table import Table
-    from rich.text import Text
 
     names = list(dict.fromkeys(b.name for result in results for b in result.benchmarks))
     for group in groups_of_models(len(results), console.width):
-        table = Table(title=Text(f"suite {suite}", style="bold"), title_justify="left")
+        table = Table(title=cell(f"suite {suite}", style="bold"), title_justify="left")
         table.add_column("benchmark", overflow="fold", no_wrap=keeps_names(console.width))
         for result in results[group]:
-            table.add_column(Text(result.name), justify="right", overflow="fold")
+            table.add_column(cell(result.name), justify="right", overflow="fold")
         for name in names:
             found = [next((b for b in r.benchmarks if b.name == name), None) for r in results[group]]
-            table.add_row(name, *map(_benchmark_cell, found))
+            table.add_row(cell(name), *(cell(_benchmark_cell(result)) for result in found))
         console.print(table)
     print_means(results, console)
 
@@ -232,14 +230,14 @@ def as_html(result: ModelResult) -> str:
     checks = _html_table(CHECK_COLUMNS, [_cells(verdict) for verdict in result.verdicts])
     metrics = _html_table(METRIC_COLUMNS, _metric_rows(result))
     lines = [*remark_lines(result), *problem_lines([result])]
-    metrics += "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    metrics += "".join(f"<p>{html.escape(safe(line))}</p>" for line in lines)
     metrics += means_as_html(result) if any(b.counts for b in result.benchmarks) else ""
-    return f"{checks}<p>{html.escape(summary_line(result))}</p>{metrics}" if result.verdicts else metrics
+    return f"{checks}<p>{html.escape(safe(summary_line(result)))}</p>{metrics}" if result.verdicts else metrics
 
 
 def _html_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
     head = "".join(f"<th>{name}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(safe(text))}</td>" for text in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -6,6 +6,7 @@ import textwrap
 
 from assay.benchmarks.registry import registered_benchmarks
 from assay.observation import Observation
+from assay.report.cells import safe
 from assay.report.problems import MARKS, problem_lines, wrapped
 from assay.report.verdict import summary_line
 from assay.results import BenchmarkResult, ModelResult
@@ -27,7 +28,7 @@ def text_report(result: ModelResult) -> str:
             lines += _check(benchmark)
     problems = [part for line in problem_lines([result]) for part in wrapped(line, WIDTH)]
     lines += [DOUBLE_RULE, summary_line(result), *problems]
-    return "\n".join(lines)
+    return "\n".join(map(safe, lines))
 
 
 def _shown(value: object) -> str:

@@ -12,6 +12,8 @@ from assay.benchmark import Benchmark
 from assay.benchmarks.registry import find_benchmarks, registered_benchmarks
 from assay.errors import AssayError
 from assay.naming import did_you_mean
+from assay.suites.values import checked_values
+from assay.text import one_line
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Suite:
                     f"suite '{self.name}' sets '{setting}', which benchmark '{kind.name}' does not have{hint}"
                 )
         shared = {k: v for k, v in self.settings.get(kind.name.partition(".")[0], {}).items() if k in fields}
-        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in {**shared, **own}.items()})
+        return kind(**checked_values(kind, {**shared, **own}, f"suite '{self.name}'"))
 
     def adjusted(self, **settings: object) -> Suite:
         """The suite with other settings, such as `seeds=3`, for every benchmark that has them; one at least must."""
@@ -79,6 +81,9 @@ class Suite:
                 changed.setdefault(name, {})[setting] = value
         return replace(self, settings=changed)
 
+
+LARGEST = 2**20
+"""Largest size of a suite file (bytes)."""
 
 FIXED = {"paper": ("until_error",)}
 """Settings that a suite does not allow: a simulation that stops early is not the published one."""
@@ -100,15 +105,36 @@ def load_suite(name: str) -> Suite:
     """A suite by name, or from a TOML file of the user's."""
     if name.endswith(".toml"):
         path = Path(name)
-        if not path.is_file():
+        if not _is_file(path):
             raise AssayError(f"there is no suite file '{name}'; give an existing TOML file or one of {suite_names()}")
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
     elif name in suite_names():
         text = (resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8")
     else:
         hint = did_you_mean(name, suite_names())
         raise AssayError(f"there is no suite '{name}'{hint}; 'assay list suites' shows the names")
     return _parse(name, text)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long to be one of a file
+        return False
+
+
+def _text(path: Path) -> str:
+    """The content of a suite file; `AssayError` if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise AssayError(f"the suite file '{path}' has more than {LARGEST} bytes; a suite is a short list")
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise AssayError(f"the suite file '{path}' is not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except OSError as error:
+        raise AssayError(f"the suite file '{path}' cannot be read ({error.strerror or error})") from error
 
 
 def _parse(name: str, text: str) -> Suite:
@@ -119,9 +145,15 @@ def _parse(name: str, text: str) -> Suite:
             raise ValueError("'benchmarks' is not a list of names")
         if not isinstance(settings, dict) or not all(isinstance(item, dict) for item in settings.values()):
             raise ValueError("'settings' is not a table of tables")
-        return Suite(str(data.get("name", name)), str(data.get("description", "")), tuple(benchmarks), settings)
+        title, description = data.get("name", name), data.get("description", "")
+        if not isinstance(title, str) or not isinstance(description, str):
+            raise ValueError("'name' and 'description' are not text")
+        return Suite(title, description, tuple(benchmarks), settings)
+    except RecursionError as error:
+        raise AssayError(f"suite '{name}' cannot be read (its values are nested too deeply)") from error
     except (KeyError, ValueError) as error:
-        raise AssayError(f"suite '{name}' cannot be read ({error}); it needs a list 'benchmarks'") from error
+        why = one_line(str(error))
+        raise AssayError(f"suite '{name}' cannot be read ({why}); it needs a list 'benchmarks'") from error
 
 
 def choose_suite(name: str, benchmarks: tuple[str, ...] = ()) -> Suite:

@@ -279,7 +279,7 @@ def test_a_factory_that_fails_is_an_error_of_the_job() -> None:
 
 
 def test_accepted_structures_are_returned_with_their_indices() -> None:
-    structures = [Structure.build([z, z], DIMER.positions) for z in (79, 29, 47, 28)]
+    structures = [Structure.build([z, z], DIMER.positions) for z in (79, 29, 79, 28)]
     indices, accepted, points = engine_of(Picky).evaluate_accepted(structures)
     assert indices == [1, 3]
     assert [s.numbers[0] for s in accepted] == [29, 28]
@@ -288,6 +288,12 @@ def test_accepted_structures_are_returned_with_their_indices() -> None:
         engine_of(Picky).evaluate_accepted(structures[:1])
     with pytest.raises(ModelFailure, match="no structures"):
         engine_of(Picky).evaluate_accepted([])
+
+
+def test_nan_is_no_refusal_that_may_be_passed_over() -> None:
+    structures = [Structure.build([z, z], DIMER.positions) for z in (79, 29, 47)]
+    with pytest.raises(ModelFailure, match="returned the energy nan"):
+        engine_of(Picky).evaluate_accepted(structures)
 
 
 def test_many_compositions_give_correct_results() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from ase import Atoms
 
+from assay import stopping
 from assay.compute.engines.evaluation import evaluate
-from assay.errors import ModelFailure
+from assay.errors import MachineFailure, ModelFailure
 from toys import DIMER, Says, Spring, Toy
 
 ZERO = np.zeros((2, 3))
@@ -30,11 +33,11 @@ def reason(**results: object) -> str:
         ({"energy": 1.0}, "returned no forces"),
         ({"energy": np.nan, "forces": ZERO}, "returned the energy nan"),
         ({"energy": -np.inf, "forces": ZERO}, "returned the energy -inf"),
-        ({"energy": None, "forces": ZERO}, "returned the energy nan"),
+        ({"energy": None, "forces": ZERO}, "returned no energy"),
         ({"energy": [1.0, 2.0], "forces": ZERO}, "returned an energy of shape (2,), expected one number"),
         ({"energy": 1.0, "forces": np.zeros((3, 3))}, "returned forces of shape (3, 3) for 2 atoms"),
         ({"energy": 1.0, "forces": np.zeros(6)}, "returned forces of shape (6,) for 2 atoms"),
-        ({"energy": 1.0, "forces": None}, "returned forces of shape () for 2 atoms"),
+        ({"energy": 1.0, "forces": None}, "returned no forces"),
         ({"energy": 1.0, "forces": np.full((2, 3), np.nan)}, "returned forces that are NaN or infinite"),
         ({"energy": 1.0, "forces": [[0, 0, 0], [0, 0, np.inf]]}, "returned forces that are NaN or infinite"),
         ({"energy": 1.0, "forces": ZERO, "stress": [1.0]}, "returned a stress of shape (1,), expected six"),
@@ -67,7 +70,7 @@ def test_results_that_are_not_numbers_are_a_failure_of_the_model(results: dict[s
     [
         (ValueError("no parameters for Xx"), "refused: ValueError: no parameters for Xx"),
         (KeyError("Cu"), "refused: KeyError: 'Cu'"),
-        (RuntimeError(), "refused: RuntimeError:"),
+        (RuntimeError(), "refused: RuntimeError"),
         (ModelFailure("outside the tables"), "refused: outside the tables"),
         (AssertionError("odd"), "refused: AssertionError: odd"),
     ],
@@ -83,14 +86,49 @@ def test_a_calculator_that_raises_has_refused(error: Exception, expected: str) -
     assert failure.value.__cause__ is error
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_errors_that_are_not_failures_of_the_model_are_raised(error: type[BaseException]) -> None:
+@pytest.mark.parametrize(("error", "raised"), [(KeyboardInterrupt, KeyboardInterrupt), (MemoryError, MachineFailure)])
+def test_errors_that_are_not_failures_of_the_model_are_raised(
+    error: type[BaseException], raised: type[BaseException]
+) -> None:
     class Interrupted(Toy):
         def answer(self, atoms: Atoms) -> dict[str, object]:
             raise error
 
-    with pytest.raises(error):
+    with pytest.raises(raised):
         evaluate(Interrupted(), DIMER, ("energy",))
+
+
+def test_a_message_of_three_megabytes_is_kept_as_a_short_reason() -> None:
+    class Talkative(Toy):
+        def answer(self, atoms: Atoms) -> dict[str, object]:
+            raise ValueError("no parameters " + 3_000_000 * "x")
+
+    with pytest.raises(
+        ModelFailure, match=r"^refused: ValueError: no parameters x+ … .2999014 characters left out"
+    ) as f:
+        evaluate(Talkative(), DIMER, ("energy",))
+    assert len(str(f.value)) < 1100
+
+
+@pytest.mark.parametrize("swallow", [True, False])
+def test_a_request_to_stop_is_no_refusal_even_if_the_model_catches_everything(
+    swallow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "_asked", [])
+
+    class Catches(Toy):
+        def answer(self, atoms: Atoms) -> dict[str, object]:
+            try:
+                stopping._leave(signal.SIGTERM, None)
+            except BaseException as error:
+                if not swallow:
+                    raise RuntimeError("something happened") from error
+            return {"energy": 1.0, "forces": ZERO}
+
+    model = Catches()
+    with pytest.raises(stopping.Stopped) as stopped:
+        _ = [evaluate(model, DIMER, ("energy",)) for _ in range(2)]
+    assert stopped.value.exit_code == 143
 
 
 @pytest.mark.parametrize("stress", [VOIGT, VOIGT.tolist(), TENSOR])

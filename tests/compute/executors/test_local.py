@@ -27,13 +27,14 @@ JOBS = 12
 
 
 @contextmanager
-def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0) -> Iterator[Runner]:
-    """A runner for one of the faulty models, with a short deadline."""
+def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0, load: float = 20.0) -> Iterator[Runner]:
+    """A runner for one of the faulty models that soon takes a worker for hung, but allows for CPU time to load (s)."""
     model = load_model(f"{MACHINE}:{factory}")
     store = Store.create(folder, "model")
     with open_executor(model, store, workers) as executor:
         cost = CostModel.of_model(model, timeout)
         cost.record_small_structures(1e-3)
+        cost.record_load_time(load)
         yield Runner(model, store, executor, cost)
 
 
@@ -64,7 +65,6 @@ def completed(factory: str, folder: Path, guilty: int, **options: float) -> tupl
         ("runs_out_of_memory_on_gold", "out of memory: for an array of 9 TB"),
         ("interrupts_on_gold", "KeyboardInterrupt"),
         ("ends_quietly_on_gold", "the worker died (exit code 0)"),
-        ("computes_for_ever_on_gold", "of CPU time at a load of"),
     ],
 )
 def test_only_the_guilty_job_is_an_error(tmp_path: Path, factory: str, reason: str, guilty: int) -> None:
@@ -73,6 +73,13 @@ def test_only_the_guilty_job_is_an_error(tmp_path: Path, factory: str, reason: s
     assert reason in lost.reason
     assert [outcome.status for outcome in others] == [OK] * (JOBS - 1)
     assert all(count == 1 for (_, status), count in lines(tmp_path).items() if status == OK)
+
+
+def test_a_worker_that_computes_for_ever_is_killed_after_its_cpu_time(tmp_path: Path) -> None:
+    lost, others = completed("computes_for_ever_on_gold", tmp_path, 4, timeout=2.0, load=1.0)
+    assert lost.status == ERROR
+    assert re.search(r"no answer within \d+ s of CPU time at a load of \d+ on \d+ cores", lost.reason)
+    assert [outcome.status for outcome in others] == [OK] * (JOBS - 1)
 
 
 @pytest.mark.parametrize("factory", ["computes_on_gold", "lets_a_child_compute_on_gold"])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
+import time
+from typing import BinaryIO
 
 import pytest
 from ase.calculators.emt import EMT
@@ -11,7 +15,7 @@ from ase.calculators.emt import EMT
 from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.probes import fresh_process
 from assay.configurations import crystal
-from assay.errors import ModelFailure
+from assay.errors import Cause, MachineFailure, ModelFailure
 from assay.jobs import Probe
 from assay.models.loading import load_model
 from toys import CLUSTERS, Spring, engine_of, sabotaged
@@ -33,9 +37,10 @@ def test_an_energy_that_depends_on_the_process_is_found() -> None:
 def test_a_new_process_gets_another_hash_seed(seed: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = []
 
-    def run(command: object, env: dict[str, str], **_: object) -> object:
+    def run(command: object, env: dict[str, str], stderr: BinaryIO, **_: object) -> object:
         seeds.append(env["PYTHONHASHSEED"])
-        return subprocess.CompletedProcess([], 1, "", "not started")
+        stderr.write(b"not started")
+        return subprocess.CompletedProcess([], 1)
 
     monkeypatch.setattr("assay.compute.probes.fresh_process.subprocess.run", run)
     if seed is None:
@@ -64,3 +69,42 @@ def test_a_model_that_works_only_in_this_process_fails() -> None:
 def test_a_calculator_that_cannot_be_pickled_is_not_supported() -> None:
     with pytest.raises(Unsupported, match="cannot be pickled"):
         fresh_process.run(engine_of(Spring), Probe("fresh_process", CLUSTERS))
+
+
+class KilledElsewhere(EMT):
+    """Works in one process, and is killed in every other, as when memory is short."""
+
+    def __init__(self, home: int) -> None:
+        super().__init__()
+        self.home = home
+
+    def calculate(self, *arguments: object) -> None:
+        if os.getpid() != self.home:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().calculate(*arguments)
+
+
+def test_a_new_process_that_is_killed_says_nothing_about_the_model() -> None:
+    with pytest.raises(MachineFailure, match=r"died .signal 9") as failure:
+        fresh_process.run(CalculatorEngine(load_model(KilledElsewhere(os.getpid()))), Probe("fresh_process", CLUSTERS))
+    assert failure.value.cause == Cause.WORKER_LOST
+
+
+class LeavesAChild(EMT):
+    """Starts a program that outlives it and keeps its output open."""
+
+    def __init__(self, home: int) -> None:
+        super().__init__()
+        self.home = home
+
+    def calculate(self, *arguments: object) -> None:
+        if os.getpid() != self.home:
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"], start_new_session=True)
+        super().calculate(*arguments)
+
+
+def test_a_child_that_the_model_leaves_behind_does_not_hold_up_the_probe() -> None:
+    started = time.monotonic()
+    engine = CalculatorEngine(load_model(LeavesAChild(os.getpid())))
+    fresh_process.run(engine, Probe("fresh_process", CLUSTERS[:1]))
+    assert time.monotonic() - started < 19.0, "it waited for the end of the child"

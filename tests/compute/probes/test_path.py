@@ -155,6 +155,47 @@ def test_the_scale_of_a_repulsive_curve_is_its_height() -> None:
     assert 1e-3 < values["well"] < 1.0
 
 
+def switched(width: float) -> CalculatorEngine:
+    """A bond on which 0.02 eV are switched off smoothly at 4 Å, within a width (Å)."""
+
+    def share(r: float) -> float:
+        return float(np.clip((r - 4.0) / width + 0.5, 0.0, 1.0))
+
+    def energy(r: float) -> float:
+        x = share(r)
+        return morse(r) + 0.02 * (1.0 - x**3 * (10.0 - 15.0 * x + 6.0 * x**2))
+
+    def slope(r: float) -> float:
+        return morse_slope(r) - 0.02 * 30.0 * (share(r) * (1.0 - share(r))) ** 2 / width
+
+    return engine_of(lambda: Pair(energy, slope))
+
+
+@pytest.mark.parametrize(("width", "found"), [(0.005, 1), (0.01, 1), (0.02, 1), (0.05, 0), (0.3, 0)])
+def test_a_switch_that_is_narrower_than_a_step_of_a_simulation_is_found(width: float, found: int) -> None:
+    values = measured(switched(width))
+    assert values["jumps"] == []
+    assert len(values["steps"]) == found
+    for step in values["steps"]:
+        assert step["at"] == pytest.approx(3.0, abs=width)
+        assert step["energy"] == pytest.approx(0.02, rel=0.3)
+
+
+def test_a_jump_far_away_is_found_in_coarse_steps_and_refusals_there_do_not_count() -> None:
+    def cut(r: float) -> float:
+        return morse(r) + (0.05 if r < 17.3 else 0.0)
+
+    values = measured(engine_of(lambda: Pair(cut, morse_slope)), far=29.0, far_step=2.0)
+    (jump,) = values["jumps"]
+    assert jump["at"] == pytest.approx(16.3, abs=1e-5)
+    assert jump["energy"] == pytest.approx(0.05, rel=1e-3)
+
+
+def test_the_scale_of_a_path_over_a_barrier_is_its_height() -> None:
+    hill = engine_of(lambda: Pair(lambda r: 0.3 * np.sin(np.pi * (r - 1.0) / 8.0), lambda r: 0.0))
+    assert measured(hill, barrier=1.0, budget=100)["well"] == pytest.approx(0.3, rel=1e-3)
+
+
 class Curve:
     """The batch evaluator of a pair potential, with the number of structures in each batch."""
 

@@ -83,6 +83,18 @@ def wrong_in_threads(build: Build) -> int:
 def test_one_of_two_threads_evaluates_the_structure_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each thread waits until both have written the shared positions, so the result does not depend on timing."""
     assert wrong_in_threads(CopperGold) == 0
-    both_have_written = threading.Barrier(2, timeout=60.0)
+    both_have_written = threading.Barrier(2, timeout=1800.0)
     monkeypatch.setattr(state, "time", SimpleNamespace(sleep=lambda seconds: both_have_written.wait()))
     assert wrong_in_threads(BROKEN["not_thread_safe"].build) == 1
+
+
+@pytest.mark.parametrize("name", ["nan_now_and_then", "refuses_now_and_then"])
+def test_every_fiftieth_call_and_no_other_has_no_answer(name: str) -> None:
+    calculator, sound, wrong = BROKEN[name].build(), values(CopperGold(), cluster()), []
+    for call in range(1, 151):
+        try:
+            right = difference(values(calculator, cluster()), sound) == 0.0
+        except RuntimeError:
+            right = False
+        wrong += [] if right else [call]
+    assert wrong == [50, 100, 150]

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.benchmark import Case
 from assay.benchmarks.bases.limits import EPSILON
+from assay.configurations import symbol
 from assay.jobs import Data, Probe
 from assay.structure import Floats, Structure
 from assay.survey import Survey
@@ -65,8 +66,18 @@ class Path:
         return np.asarray(ray / np.linalg.norm(ray))
 
 
-def place_on_path(case: Case, at: float) -> str:
-    """Where on a path a jump lies: by the distance of two atoms, or by the distance that the atom has moved."""
+def place_on_path(case: Case, jump: Data) -> str:
+    """Where a jump lies, by a distance that a user can look up: of two atoms, or to the nearest atom."""
     if "pair" in case.context:
-        return f"at the {case.context['pair']} distance of {case.context['start'] + at:.3f} Å"
-    return f"{at:.3f} Å along the path {case.id}"
+        return f"at {_article(case.context['pair'])} distance of {case.context['start'] + jump['at']:.3f} Å"
+    if "pair" not in jump:  # results of earlier versions
+        return f"{jump['at']:.3f} Å along the path {case.id}"
+    pair = "–".join(symbol(int(z)) for z in jump["pair"])
+    if jump["crosses"]:
+        return f"at {_article(pair)} distance of {jump['distance']:.3f} Å"
+    return f"where the shortest distance of the moved atom is {_article(pair)} distance of {jump['distance']:.3f} Å"
+
+
+def _article(pair: str) -> str:
+    """A pair of elements with its article, as one says it: "a Cu–Cu", "an Al–Al"."""
+    return f"{'an' if pair[0] in 'AEFHILMNORSX' else 'a'} {pair}"

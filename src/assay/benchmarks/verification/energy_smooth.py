@@ -94,12 +94,12 @@ class EnergySmooth(Check):
         curve["energy"] = np.asarray(values["energy"]) - float(np.asarray(values["energy"])[-1])
         yield Residual(f"roughness along the path {case.id}", left, "eV", allowed[0], noise[0], why, curve)
         for jump in jumps:
-            place = place_on_path(case, float(jump["at"]))
+            place = place_on_path(case, jump)
             yield Residual(f"energy jump {place}", jump["energy"], "eV", allowed[0], noise[0], why)
             wall = FORCE_JUMP * jump["size"]  # on a steep wall a step of a thousandth is below notice
             yield Residual(f"force jump {place}", jump["force"], "eV/Å", allowed[1] + wall, noise[1], why)
         for step in steps:
-            where = f"the energy changes within {step['width']:.2g} Å {place_on_path(case, float(step['at']))}"
+            where = f"the energy changes within {step['width']:.2g} Å {place_on_path(case, step)}"
             yield Residual(where, step["energy"], "eV", allowed[0] + step["rounding"], noise[0], why)
 
 

@@ -1,4 +1,4 @@
-"""The model answers for every species that it claims, alone and in small clusters, and ignores none that it accepts.
+"""The model answers for every species that it claims, alone and in small clusters, and ignores none of them.
 
 A list of elements on a model card is a promise. A model that raises or returns NaN for one of them will do so in the
 middle of somebody's simulation. One that gives results for an element as if its atoms were not there is worse, whether

@@ -7,15 +7,15 @@ failed returns its outcome; the other jobs take part in the next round.
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from assay.compute.clock import cpu_seconds
-from assay.compute.engines.calculator import CalculatorEngine, ending_of
+from assay.compute.engines.calculator import CalculatorEngine, ending_of, trace_of
 from assay.compute.engines.pool import Answer, Pool
 from assay.compute.protocols import Ending, Requests
+from assay.errors import MachineFailure
 from assay.jobs import Job
 from assay.outcome import Outcome, Point
 from assay.structure import Structure
@@ -34,7 +34,7 @@ class Task:
     waiting: int = 0
     """Structures of this round without a result."""
 
-    memory_error: MemoryError | None = None
+    fault: MachineFailure | None = None
     cpu: float = 0.0
     in_batches: int = 0
     alone: int = 0
@@ -49,15 +49,15 @@ class Task:
         self.alone += bool(answer.why_alone)
         self.why_alone = self.why_alone or answer.why_alone
         self.given_up = self.given_up or answer.given_up
-        if isinstance(answer.point, MemoryError):
-            self.memory_error = answer.point
+        if isinstance(answer.point, MachineFailure):
+            self.fault = answer.point
         else:
             self.points[place] = answer.point
 
     def advance(self) -> Outcome | None:
         """Continue the job with the results of this round; returns the outcome if the job has ended."""
-        if self.memory_error is not None:
-            return self._outcome(ending_of(self.memory_error), self.memory_error)
+        if self.fault is not None:
+            return self._outcome(ending_of(self.fault), self.fault)
         points, started = [self.points[i] for i in range(len(self.structures))], cpu_seconds()
         self.points = {}
         try:
@@ -82,7 +82,7 @@ class Task:
             "cpu_seconds": round(self.cpu, 6),
             "batch": batch,
         }
-        trace = "".join(traceback.format_exception(error)) if error is not None else ""
+        trace = trace_of(error) if error is not None else ""
         return Outcome(self.key, ending.status, ending.values, ending.reason, trace, provenance, ending.cause)
 
 

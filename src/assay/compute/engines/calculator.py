@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.compute.clock import cpu_seconds
-from assay.compute.engines.evaluation import evaluate
+from assay.compute.engines.blame import machine_failure
+from assay.compute.engines.evaluation import evaluate, with_stress_if_possible
 from assay.compute.engines.precision import precision_and_device
 from assay.compute.protocols import Ending, Requests, carry_out, protocol
-from assay.errors import Cause, ModelFailure, ModelNotBuilt
+from assay.errors import INVALID, Cause, ModelFailure, ModelNotBuilt
 from assay.jobs import Job, Probe, SinglePoints
 from assay.model import BatchEvaluator, Model
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome, Point, no_point
 from assay.store.trajectory import trajectory_path
 from assay.structure import Structure
+from assay.text import LONGEST_TRACE, named, shortened
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -81,16 +83,26 @@ class CalculatorEngine:
             self.used = precision_and_device(self.calculator)
         return point
 
-    def evaluate_accepted(self, structures: Sequence[Structure]) -> tuple[list[int], list[Structure], list[Point]]:
+    def evaluate_fully(self, structure: Structure) -> Point:
+        """Energy, forces and, for crystals, the stress if the model has one."""
+        return with_stress_if_possible(self.calculator, structure, lambda wanted: self.evaluate(structure, wanted))
+
+    def evaluate_accepted(
+        self, structures: Sequence[Structure], stress: bool = False
+    ) -> tuple[list[int], list[Structure], list[Point]]:
         """Indices, structures and points of all structures that the model does not refuse.
 
-        `ModelFailure` if the model refuses all of them.
+        With `stress`, crystals have their stress if the model gives one. `ModelFailure` if the model refuses all of
+        them, or answers one with NaN or with something else than numbers.
         """
         rows, last = [], ModelFailure("no structures")
         for i, structure in enumerate(structures):
             try:
-                rows.append((i, structure, self.evaluate(structure)))
+                point = self.evaluate_fully(structure) if stress else self.evaluate(structure)
+                rows.append((i, structure, point))
             except ModelFailure as failure:
+                if failure.cause in INVALID:  # NaN is no refusal, and must not be passed over
+                    raise
                 last = failure
         if not rows:
             raise ModelFailure(f"the model refused all {len(structures)} structures: {last}", last.cause)
@@ -121,7 +133,7 @@ class CalculatorEngine:
         except Unsupported as error:
             ending = Ending(UNSUPPORTED, {}, str(error))
         except Exception as error:
-            ending, trace = ending_of(error), traceback.format_exc()
+            ending, trace = ending_of(error), trace_of(error)
         provenance = {
             "engine": self.name,
             "started": started,
@@ -148,16 +160,21 @@ class CalculatorEngine:
         try:
             return self.evaluate(structure, properties)
         except ModelFailure as failure:
-            traces.append(traceback.format_exc())
+            traces.append(trace_of(failure))
             return no_point(len(structure), str(failure), failure.cause)
 
 
 def ending_of(error: Exception) -> Ending:
     """The ending of a job with an exception: `failed` for a failure of the model, else `error`."""
+    if (fault := machine_failure(error)) is not None:
+        return Ending(ERROR, {}, str(fault), fault.cause)
     if isinstance(error, ModelFailure):
         return Ending(FAILED, {}, str(error), error.cause)
-    if isinstance(error, MemoryError):
-        return Ending(ERROR, {}, f"out of memory: {error}", Cause.OUT_OF_MEMORY)
     if isinstance(error, ModelNotBuilt):
         return Ending(ERROR, {}, str(error), Cause.NOT_BUILT)
-    return Ending(ERROR, {}, f"{type(error).__name__}: {error}", Cause.INTERNAL)
+    return Ending(ERROR, {}, named(error), Cause.INTERNAL)
+
+
+def trace_of(error: BaseException) -> str:
+    """The traceback of an exception, without the middle of a very long message."""
+    return shortened("".join(traceback.format_exception(error)), LONGEST_TRACE)

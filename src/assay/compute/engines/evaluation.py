@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.compute.engines.blame import failure_of
+from assay.compute.engines.numbers import checked_energy, checked_forces, checked_stress
 from assay.compute.heartbeat import beat
-from assay.errors import Cause, ModelFailure
+from assay.errors import ModelFailure
 from assay.outcome import Point
-from assay.structure import Floats, Structure
+from assay.stopping import stop_if_asked
+from assay.structure import Structure
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -33,22 +36,40 @@ def evaluate(
     `on_change` is called if the calculator changed the atoms, which it must not do.
     """
     target = structure.to_atoms() if atoms is None else atoms
+    stop_if_asked()
     requested = [name for name in properties if name != "stress" or has_stress(calculator)]
     try:
         results = _results(calculator, target, requested)
-    except MemoryError:
-        raise
-    except ModelFailure as failure:  # raised by an adapter, with its own reason
-        raise ModelFailure(f"refused: {failure}") from failure
     except (Exception, SystemExit) as error:  # a model that calls sys.exit has refused, too
-        raise ModelFailure(f"refused: {type(error).__name__}: {error}".strip()) from error
+        raise failure_of(error) from error
     finally:
         beat()
     if on_change is not None and _changed(target, structure):
         on_change()
     pattern = "".join("T" if periodic else "F" for periodic in target.pbc)
     stress = results.get("stress") if "stress" in properties else None
-    return Point(_energy(results), _forces(results, len(structure)), _stress(stress), pbc=pattern)
+    energy, forces = checked_energy(results.get("energy")), checked_forces(results.get("forces"), len(structure))
+    return Point(energy, forces, checked_stress(stress), pbc=pattern)
+
+
+def evaluate_fully(calculator: Calculator, structure: Structure) -> Point:
+    """Energy, forces and, for crystals, the stress of a calculator that has one.
+
+    A calculator that lists a stress but fails if it is requested still has energy and forces.
+    """
+    return with_stress_if_possible(calculator, structure, lambda wanted: evaluate(calculator, structure, wanted))
+
+
+def with_stress_if_possible(
+    calculator: Calculator, structure: Structure, evaluation: Callable[[tuple[str, ...]], Point]
+) -> Point:
+    """The point of an evaluation that is given the properties to request: with the stress if the model answers so."""
+    if has_stress(calculator) and all(structure.pbc):
+        try:
+            return evaluation(("energy", "forces", "stress"))
+        except ModelFailure:  # the check of the stress reports it
+            pass
+    return evaluation(("energy", "forces"))
 
 
 def answers_by_calculate(calculator: Calculator) -> bool:
@@ -92,48 +113,3 @@ def _results(calculator: Calculator, atoms: Atoms, properties: list[str]) -> dic
     if "stress" in properties:
         results["stress"] = calculator.get_stress(atoms)
     return results
-
-
-def _numbers(value: object, what: str) -> Floats:
-    """The value as a new array of floats; `ModelFailure` if that is not possible."""
-    try:
-        return np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ModelFailure(f"returned {what} that cannot be read as numbers: {error}", Cause.MALFORMED) from error
-
-
-def _energy(results: dict[str, object]) -> float:
-    if "energy" not in results:
-        raise ModelFailure("returned no energy", Cause.MALFORMED)
-    energy = _numbers(results["energy"], "an energy")
-    if energy.size != 1:
-        raise ModelFailure(f"returned an energy of shape {energy.shape}, expected one number", Cause.MALFORMED)
-    value = float(energy.reshape(-1)[0])
-    if value - value != 0.0:  # NaN or infinite, without the cost of a library call
-        raise ModelFailure(f"returned the energy {value}", Cause.NOT_FINITE)
-    return value
-
-
-def _forces(results: dict[str, object], count: int) -> Floats:
-    if "forces" not in results:
-        raise ModelFailure("returned no forces", Cause.MALFORMED)
-    # A copy, because a calculator may reuse the same array in the next call.
-    forces = _numbers(results["forces"], "forces")
-    if forces.shape != (count, 3):
-        raise ModelFailure(f"returned forces of shape {forces.shape} for {count} atoms", Cause.MALFORMED)
-    if not np.isfinite(forces).all():
-        raise ModelFailure("returned forces that are NaN or infinite", Cause.NOT_FINITE)
-    return forces
-
-
-def _stress(stress: object) -> Floats | None:
-    if stress is None:
-        return None
-    array = _numbers(stress, "a stress")
-    if array.shape == (3, 3):
-        array = array[[0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]]
-    if array.shape != (6,):
-        raise ModelFailure(f"returned a stress of shape {array.shape}, expected six Voigt components", Cause.MALFORMED)
-    if not np.isfinite(array).all():
-        raise ModelFailure("returned a stress that is NaN or infinite", Cause.NOT_FINITE)
-    return array

@@ -22,12 +22,16 @@ from assay.compute.engines.batch_size import (
     rung_below,
     width_of,
 )
+from assay.compute.engines.blame import machine_cause
 from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.engines.numbers import checked_energy, checked_forces
 from assay.compute.heartbeat import beat
-from assay.errors import ModelFailure
+from assay.errors import Cause, MachineFailure, ModelFailure
 from assay.model import BatchEvaluator
 from assay.outcome import Point, no_point
+from assay.stopping import stop_if_asked
 from assay.structure import Structure
+from assay.text import named
 
 GIVE_UP = 3
 """Batches of a size are given up after this number of structures that fail in one and succeed with the calculator."""
@@ -36,16 +40,14 @@ FEW = LADDER[2]
 """Small structures join a batch of larger ones if all of them, padded to the larger size, have at most this many
 atoms."""
 
-MEMORY_WORDS = ("out of memory", "not enough memory", "can't allocate", "cannot allocate", "resource_exhausted")
-
 
 class Answer(NamedTuple):
-    """The point of a structure, or the error if memory was too small for it alone; and why it was not in a batch.
+    """The point of a structure, or the failure if the machine could not compute it alone; and why it was alone.
 
     `given_up` is the reason if batches of this size are not used any more, which is reported to the user.
     """
 
-    point: Point | MemoryError
+    point: Point | MachineFailure
     why_alone: str = ""
     given_up: str = ""
 
@@ -113,16 +115,16 @@ class Pool:
         try:
             results = list(self.evaluator.evaluate(structures))
         except (Exception, SystemExit) as error:
-            text = f"{type(error).__name__}: {error}".strip()
+            stop_if_asked()
+            text = named(error)
             if is_error_of_assay(error):
                 text = f"an error of Assay, not of the model: {text}"
-            no_memory = isinstance(error, MemoryError) or any(word in text.lower() for word in MEMORY_WORDS)
-            return None, f"in a batch: {text.splitlines()[0]}", no_memory
+            return None, f"in a batch: {text.splitlines()[0]}", machine_cause(error) == Cause.OUT_OF_MEMORY
         finally:
             beat()
         if len(results) != len(structures):
             return None, f"a batch of {len(structures)} structures gave {len(results)} results", False
-        points = [_point(energy, forces, s) for (energy, forces), s in zip(results, structures, strict=True)]
+        points = [_point(answer, s) for answer, s in zip(results, structures, strict=True)]
         return points, "the batch gave NaN, infinite numbers or arrays of the wrong shape", False
 
     def _repeated_alone(self, structure: Structure, reason: str, size: BatchSize) -> Answer:
@@ -134,13 +136,13 @@ class Pool:
                 size.given_up = reason
         return Answer(point, reason, size.given_up)
 
-    def _alone(self, structure: Structure) -> Point | MemoryError:
+    def _alone(self, structure: Structure) -> Point | MachineFailure:
         try:
             return self.single.evaluate(structure)
         except ModelFailure as failure:
             return no_point(len(structure), str(failure), failure.cause)
-        except MemoryError as error:
-            return error
+        except MachineFailure as fault:
+            return fault
 
     def _compared(self, structures: Sequence[Structure], answers: list[Answer], size: BatchSize) -> list[Answer]:
         """Compare the first batch of a size with the calculator, which also gives the calculator's time per atom."""
@@ -170,7 +172,7 @@ def is_error_of_assay(error: BaseException) -> bool:
         trace = trace.tb_next
     module = str(trace.tb_frame.f_globals.get("__name__", "")).split(".") if trace is not None else [""]
     ours = module[0] == "assay" and module[1:2] not in (["compute"], ["sabotage"])
-    return ours and not isinstance(error, ModelFailure | MemoryError)
+    return ours and not isinstance(error, ModelFailure | MemoryError | MachineFailure)
 
 
 def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
@@ -199,15 +201,13 @@ def first_batch(members: Sequence[int], structures: Sequence[Structure], atoms: 
     return batch
 
 
-def _point(energy: float, forces: np.ndarray, structure: Structure) -> Point | None:
-    """A result as a point; None if it has NaN, infinite numbers or the wrong shape."""
+def _point(answer: object, structure: Structure) -> Point | None:
+    """A result as a point; None if it is no pair of energy and forces, or not of finite numbers of the right shape."""
     try:
-        array, value = np.array(forces, dtype=float), float(energy)
-    except (TypeError, ValueError):
+        energy, forces = answer if isinstance(answer, tuple | list) else (None, None)
+        return Point(checked_energy(energy), checked_forces(forces, len(structure)), pbc=structure.pattern)
+    except (ModelFailure, ValueError):
         return None
-    if array.shape != (len(structure), 3) or not np.isfinite(value) or not np.isfinite(array).all():
-        return None
-    return Point(value, array, pbc=structure.pattern)
 
 
 def agree(one: Point, other: Point) -> bool:

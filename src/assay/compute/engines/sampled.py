@@ -19,7 +19,7 @@ from assay.compute.engines.batch_size import LADDER
 from assay.compute.engines.pool import Pool, agree, first_batch
 from assay.compute.protocols import carry_out
 from assay.compute.protocols.single_points import run_single_points
-from assay.errors import ModelFailure
+from assay.errors import MachineFailure, ModelFailure
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome, Point
 from assay.structure import Structure
@@ -65,7 +65,7 @@ class SampledEngine:
         """Points of all structures; or none, with the reason, and whether that is a fault of the batch."""
         try:
             alone = {i: self.pool.single.evaluate(job.structures[i]) for i in job.sample}
-        except (ModelFailure, MemoryError) as failure:
+        except (ModelFailure, MachineFailure) as failure:
             return [], f"the calculator does not answer: {failure}", False
         together, reason = points_in_batches(self.pool, job.structures)
         if reason:

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.compute.engines.blame import failure_of
 from assay.compute.engines.calculator import CalculatorEngine
-from assay.errors import Cause, ModelFailure
+from assay.compute.engines.numbers import checked_energy, checked_forces
+from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
 from assay.structure import Structure
@@ -71,12 +73,9 @@ def _public(engine: CalculatorEngine) -> Evaluate:
         atoms = atoms_of.setdefault(id(structure), structure.to_atoms())
         try:
             atoms.calc = engine.calculator  # some calculators check the atoms, and may refuse them, already here
-            energy = float(atoms.get_potential_energy())
-            forces = np.array(atoms.get_forces(), dtype=float)
-        except Exception as error:
-            raise ModelFailure(f"refused: {type(error).__name__}: {error}") from error
-        if forces.shape != (len(structure), 3) or not np.isfinite(forces).all() or not np.isfinite(energy):
-            raise ModelFailure("returned forces that do not belong to this structure", Cause.MALFORMED)
-        return Point(energy, forces)
+            energy, forces = atoms.get_potential_energy(), atoms.get_forces()
+        except (Exception, SystemExit) as error:
+            raise failure_of(error) from error
+        return Point(checked_energy(energy), checked_forces(forces, len(structure)))
 
     return evaluate

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from assay.compute.engines.blame import failure_of
 from assay.compute.engines.calculator import CalculatorEngine, Unsupported
+from assay.compute.engines.numbers import checked_energy, checked_forces
 from assay.compute.engines.pool import is_error_of_assay
 from assay.compute.probes._deviation import worst_deviation
 from assay.errors import Cause, ModelFailure
@@ -22,15 +22,16 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         together = list(evaluator.evaluate(structures))
         reverse = list(evaluator.evaluate(structures[::-1]))[::-1]
         pairs = [evaluator.evaluate([structures[i - 1], s])[1] for i, s in enumerate(structures)]
-        trials = [[Point(e, np.asarray(f, dtype=float)) for e, f in batch] for batch in (together, reverse, pairs)]
-    except Exception as error:
+        answers = [[(energy, forces) for energy, forces in batch] for batch in (together, reverse, pairs)]
+    except (Exception, SystemExit) as error:
         if is_error_of_assay(error):
             raise
-        raise ModelFailure(f"refused: a batch: {type(error).__name__}: {error}") from error
-    if any(len(trial) != len(structures) for trial in trials):
-        raise ModelFailure(
-            f"returned {[len(t) for t in trials]} results for {len(structures)} structures in a batch", Cause.MALFORMED
-        )
-    if any(p.forces.shape != (len(s), 3) for trial in trials for p, s in zip(trial, structures, strict=True)):
-        raise ModelFailure("returned forces in a batch for another number of atoms", Cause.MALFORMED)
+        raise failure_of(error, "refused: a batch") from error
+    if any(len(trial) != len(structures) for trial in answers):
+        counts = [len(trial) for trial in answers]
+        raise ModelFailure(f"returned {counts} results for {len(structures)} structures in a batch", Cause.MALFORMED)
+    trials = [
+        [Point(checked_energy(e), checked_forces(f, len(s))) for (e, f), s in zip(trial, structures, strict=True)]
+        for trial in answers
+    ]
     return {"indices": indices, **worst_deviation(alone, trials)}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from assay.compute.clock import Clock, clock_of, cpu_seconds
+from assay.compute.engines.blame import machine_failure
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import has_stress
 from assay.errors import AssayError, ModelFailure, ModelNotBuilt
 from assay.jobs import Probe
 from assay.model import Model
+from assay.stopping import stop_if_asked
 from assay.structure import Structure
+from assay.text import named
 
 COPIES = 64
 """Structures in the batch that is timed."""
@@ -50,10 +53,12 @@ def require_calculator(model: Model) -> None:
     """Build the calculator once; `ModelNotBuilt` with a one-sentence message if the factory of the model fails."""
     try:
         calculator = model.build()
-    except AssayError as error:
-        raise ModelNotBuilt(str(error)) from error
     except (Exception, SystemExit) as error:
-        raise ModelNotBuilt(f"model '{model.name}' cannot be built: {type(error).__name__}: {error}") from error
+        stop_if_asked()
+        if (fault := machine_failure(error)) is not None:
+            raise fault from error
+        reason = f"model '{model.name}' cannot be built: {named(error)}"
+        raise ModelNotBuilt(str(error) if isinstance(error, AssayError) else reason) from error
     if not hasattr(calculator, "get_potential_energy"):
         raise ModelNotBuilt(f"model '{model.name}' gives a {type(calculator).__name__}, not an ASE calculator")
 
@@ -67,7 +72,7 @@ def _seconds_in_batch(engine: CalculatorEngine, structure: Structure, clock: Clo
         engine.batch.evaluate(batch)
         started = clock()
         engine.batch.evaluate(batch)
-    except Exception:  # the check 'batch_consistent' and every job with a batch report the reason
+    except (Exception, SystemExit):  # the check 'batch_consistent' and every job with a batch report the reason
         return None
     return (clock() - started) / COPIES
 

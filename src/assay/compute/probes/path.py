@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.hydrogens import nearest_images
 from assay.analysis.steps import WIDTH, is_narrow, missing_work, steps_within
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.probes._lookahead import BatchesDiffer, Lookahead
@@ -47,6 +48,9 @@ atoms that are too close, and after it."""
 
 RELATIVE = 1e-3
 """A deviation of the force below this fraction of the force is ignored, which saves evaluations on steep walls."""
+
+CHANGED = 1e-9
+"""Forces (eV/Å) that change by less than this do not tell which atoms cross a distance."""
 
 ENERGY_ULPS, FORCE_ULPS = 4.0, 64.0
 """Rounding of energies and of forces (which are sums of larger terms), in units of the precision of the model."""
@@ -222,7 +226,8 @@ class _Path:
             if width < APART and any(a.at - APART < jump["at"] < b.at + APART for jump in jumps):
                 continue
             if width <= NARROWEST:
-                jumps.append(max(_jump(a, middle), _jump(middle, b), key=lambda jump: jump["energy"] + jump["force"]))
+                halves = [{**_jump(*ends), **self._crossing(*ends)} for ends in ((a, middle), (middle, b))]
+                jumps.append(max(halves, key=lambda jump: jump["energy"] + jump["force"]))
             elif self.budget <= 0:
                 roughness = max(roughness, -negative_roughness)
             else:
@@ -241,8 +246,26 @@ class _Path:
                 continue
             across = self._missing_work(centre, WIDTH), self._missing_work(centre, 2.0 * WIDTH)
             if is_narrow(across):
-                found.append({"at": centre, "energy": abs(across[0]), "width": width, "rounding": rounding})
+                step = {"at": centre, "energy": abs(across[0]), "width": width, "rounding": rounding}
+                outside, inside = self.place(centre - WIDTH), self.place(centre)
+                found.append(step if outside is None or inside is None else step | self._crossing(outside, inside))
         return found
+
+    def _crossing(self, a: Place, b: Place) -> dict[str, object]:
+        """Which two atoms cross a distance (Å) between two places: the moved one and that whose force changes most.
+
+        Of a crystal, and where no force changes, the nearest atom is named instead, with `crosses` false.
+        """
+        structure = self.structure
+        vectors = structure.positions - structure.positions[self.atom] - 0.5 * (a.at + b.at) * self.direction
+        if any(structure.pbc):
+            vectors = nearest_images(vectors, structure.cell)
+        distances, changes = np.linalg.norm(vectors, axis=1), np.linalg.norm(b.forces - a.forces, axis=1)
+        distances[self.atom], changes[self.atom] = np.inf, 0.0
+        crosses = not any(structure.pbc) and bool(changes.max() > CHANGED)
+        other = int(np.argmax(changes) if crosses else np.argmin(distances))
+        numbers = [int(structure.numbers[i]) for i in (self.atom, other)]
+        return {"distance": float(distances[other]), "pair": sorted(numbers), "crosses": crosses}
 
     def _missing_work(self, centre: float, width: float) -> float:
         """The change of energy (eV) across an interval (Å) that its forces do not explain; NaN where it is refused."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from assay.compute.clock import Clock, clock_of
 from assay.compute.engines.calculator import CalculatorEngine
-from assay.errors import ModelFailure
+from assay.errors import Cause, MachineFailure, ModelFailure
 from assay.jobs import Probe
 from assay.structure import Structure
 
@@ -56,9 +56,10 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         try:
             _measure(engine, structure, repeats, measured, clock)
             measured.megabytes.append(max(peak_megabytes_since_reset() - held, 0.0) + _device_megabytes())
-        except (ModelFailure, MemoryError) as error:
-            end = f"{len(structure)} atoms: {error or 'out of memory'}"
-            if not measured.atoms:
+        except (ModelFailure, MachineFailure) as error:
+            end = f"{len(structure)} atoms: {error}"
+            too_large = isinstance(error, ModelFailure) or error.cause == Cause.OUT_OF_MEMORY
+            if not measured.atoms or not too_large:
                 raise
             break
     return {

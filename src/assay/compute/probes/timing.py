@@ -71,7 +71,7 @@ def _together(engine: CalculatorEngine, structure: Structure, count: int, clock:
 
     try:
         return _seconds(engine.batch.evaluate, batch, clock)[1] / count
-    except Exception:
+    except (Exception, SystemExit):
         return None
 
 

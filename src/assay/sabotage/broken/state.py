@@ -103,6 +103,31 @@ class ProcessDependent(CopperGold):
 
 
 @broken
+class NanNowAndThen(CopperGold):
+    """Every fiftieth answer of a calculator is NaN."""
+
+    calls = 0
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        self.calls += 1
+        values = super().evaluate(atoms)
+        return values if self.calls % 50 else values._replace(energy=np.nan)
+
+
+@broken
+class RefusesNowAndThen(CopperGold):
+    """Every fiftieth call of a calculator raises an exception."""
+
+    calls = 0
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        self.calls += 1
+        if self.calls % 50 == 0:
+            raise RuntimeError("not now")
+        return super().evaluate(atoms)
+
+
+@broken
 class MutatesInput(CopperGold):
     """The model moves the atoms that it was given: their centre goes to the origin."""
 
