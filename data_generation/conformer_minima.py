@@ -1,8 +1,8 @@
-"""Make `assay-conformer-minima`: conformers of molecules of 12 to 17 atoms, all of them minima at the reference level.
+"""Make `assay-conformer-minima`: conformers of molecules of 12 to 14 atoms, all of them minima at the reference level.
 
     python data_generation/conformer_minima.py
 
-Four GFN2-xTB minima of a molecule, evenly spread over the energies of those that were found, are optimised with
+Some GFN2-xTB minima of a molecule, evenly spread over the energies of those that were found, are optimised with
 ωB97M-D3(BJ)/def2-SVP until no force exceeds 0.01 eV/Å; energies are def2-TZVP. Minima that become equal are kept once.
 A molecule is kept if its minima have the bonds of the SMILES and differ so much in energy (mean 1.2 kcal/mol, RMS
 2 kcal/mol above the lowest) that a model that gives zero for all energies is clearly wrong.
@@ -23,24 +23,25 @@ from molecules import bonds_in, bonds_of, same_shape
 from stationary import stationary
 
 BASIS, NEARLY, LIMIT = quantum.SMALL, 0.03, 0.01
-STARTS, MOST, FEWEST = 30, 4, 3
+STARTS = 30
 MEAN, RMS = 1.2, 2.0
 """In kcal/mol above the lowest structure."""
 
 SMILES = {
-    "dimethoxymethane": "COCOC",
-    "propane_1_3_diol": "OCCCO",
-    "propane_1_2_diol": "CC(O)CO",
-    "lactic_acid": "CC(O)C(=O)O",
-    "aminopropanol": "NCCCO",
-    "methylaminoethanol": "CNCCO",
-    "alaninol": "CC(N)CO",
-    "dioxane_1_3": "C1COCOC1",
-    "piperidine": "C1CCNCC1",
+    "dimethoxymethane": ("COCOC", 4),
+    "propane_1_3_diol": ("OCCCO", 4),
+    "lactic_acid": ("CC(O)C(=O)O", 4),
+    "dioxane_1_3": ("C1COCOC1", 4),
+    "aminopropanol": ("NCCCO", 3),
+    "alaninol": ("CC(N)CO", 3),
+    "methylaminoethanol": ("CNCCO", 3),
+    "piperidine": ("C1CCNCC1", 3),
 }
+"""Each molecule, and the number of GFN2-xTB minima to start from."""
+
 CARD = {
     "kind": "conformer_selection",
-    "what": "three or four conformers of each of some molecules of 12 to 17 atoms, all of them energy minima",
+    "what": "two to four conformers of each of some molecules of 12 to 14 atoms, all of them energy minima",
     "level": "ωB97M-D3(BJ)/def2-TZVP at geometries optimised with ωB97M-D3(BJ)/def2-SVP until forces are below "
     f"{LIMIT} eV/Å; {quantum.SETTINGS}",
     "licence": "CC0-1.0",
@@ -52,23 +53,23 @@ CARD = {
 def optimised(start: Atoms) -> Atoms:
     """The nearest minimum at the level of the geometries; far from it, a coarser integration grid is enough."""
     curvature = xtb.hessian(start)
-    for grid, limit in ((quantum.COARSE, NEARLY), (quantum.GRID, LIMIT)):
+    for grid, limit, longest in ((quantum.COARSE, NEARLY, 0.12), (quantum.GRID, LIMIT, 0.03)):
         surface = partial(quantum.energy_and_forces, basis=BASIS, grid=grid)
-        start = stationary(start, surface, curvature, 0, limit, steps=60, floor=0.15)
+        start = stationary(start, surface, curvature, 0, limit, steps=60, longest=longest)
     return start
 
 
-def spread(crude: list[Atoms]) -> list[Atoms]:
+def spread(crude: list[Atoms], count: int) -> list[Atoms]:
     """Some of the GFN2-xTB minima, evenly spread over their energies."""
     energies = np.array([xtb.energy(atoms) for atoms in crude])
-    wanted = np.linspace(energies.min(), energies.max(), MOST)
+    wanted = np.linspace(energies.min(), energies.max(), count)
     return [crude[place] for place in sorted({int(np.abs(energies - one).argmin()) for one in wanted})]
 
 
-def minima(smiles: str) -> list[Atoms]:
+def minima(smiles: str, count: int) -> list[Atoms]:
     """Different minima of a molecule, in the order of their GFN2-xTB energies; all have the bonds of the SMILES."""
     found: list[Atoms] = []
-    for start in spread(xtb.minima(smiles, STARTS)):
+    for start in spread(xtb.minima(smiles, STARTS), count):
         key = digest("minimum", BASIS, NEARLY, LIMIT, start)
         (atoms,) = remembered_structures(key, lambda start=start: [optimised(start)])
         if bonds_in(atoms) == bonds_of(smiles) and not any(same_shape(atoms, other) for other in found):
@@ -76,22 +77,23 @@ def minima(smiles: str) -> list[Atoms]:
     return found
 
 
-def molecule(record: str, smiles: str) -> Entry:
+def molecule(record: str, smiles: str, count: int) -> Entry:
     """The minima of a molecule with their energies; an error if there are too few or they are too close in energy."""
-    structures = remembered_structures(
-        digest("minima", BASIS, NEARLY, LIMIT, STARTS, MOST, smiles), lambda: minima(smiles)
-    )
+    key = digest("minima", BASIS, NEARLY, LIMIT, STARTS, count, smiles)
+    structures = remembered_structures(key, lambda: minima(smiles, count))
     frames = tuple(Frame(atoms, quantum.energy(atoms)) for atoms in structures)
     above = np.array([frame.energy for frame in frames]) * mol / kcal
     above -= above.min()
-    if len(frames) < FEWEST or above.mean() < MEAN or np.sqrt((above**2).mean()) < RMS:
+    if len(frames) < 2 or above.mean() < MEAN or np.sqrt((above**2).mean()) < RMS:
         raise ValueError(f"{len(frames)} minima, {np.round(above, 1)} kcal/mol, are too few or too close in energy")
     return Entry(record, frames, {"smiles": smiles})
 
 
 def main() -> None:
     """Write the set."""
-    tasks = {record: Task(partial(molecule, record, one), {"smiles": one}) for record, one in SMILES.items()}
+    tasks = {
+        record: Task(partial(molecule, record, one, count), {"smiles": one}) for record, (one, count) in SMILES.items()
+    }
     generate("assay-conformer-minima", CARD, tasks)
 
 

@@ -104,7 +104,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("raises", "failed", 1, "RuntimeError: this model has a bug"),
         ("leaves", "failed", 1, "SystemExit: 5"),
         ("answers_nan", "failed", 1, "returned the energy nan"),
-        ("hangs", "error", 3, "no answer within 4 s"),
+        ("hangs", "error", 3, "used no CPU time and gave no answer for 1 s"),
         ("dies", "error", 3, "signal SIGKILL"),
         ("runs_out_of_memory", "error", 3, "out of memory"),
         ("interrupts", "error", 3, "KeyboardInterrupt"),

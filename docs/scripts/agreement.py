@@ -13,7 +13,7 @@ from phrases import PHRASES
 from sabotage_matrix import must_catch, short_names
 
 import assay
-from assay.cli.arguments import CHECK_FAILED, DONE, EPILOG, INTERRUPTED, JOB_ERRORS, USAGE
+from assay.cli.arguments import CHECK_FAILED, DONE, EPILOG, INTERNAL, INTERRUPTED, JOB_ERRORS, USAGE
 from assay.models import file_schemes
 from assay.sabotage import BROKEN, SOUND
 
@@ -44,7 +44,7 @@ def _readme() -> Iterator[str]:
 
 def _exit_codes() -> Iterator[str]:
     text = _text("command-line.md")
-    for code in (DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERRUPTED):
+    for code in (DONE, CHECK_FAILED, USAGE, JOB_ERRORS, INTERNAL, INTERRUPTED):
         if f"| {code} |" not in text:
             yield f"docs/command-line.md has no row for the exit code {code}"
 

@@ -11,6 +11,8 @@ def tolerance_phrases() -> list[str]:
     """What docs/verification.md says about structures and tolerances."""
     from assay import configurations, survey
     from assay.benchmarks.bases import derivative, limits
+    from assay.benchmarks.bases.records import SAME_ENERGY
+    from assay.benchmarks.builders import faces
     from assay.benchmarks.verification import energy_smooth, forces_conservative, forces_match_energy, memory_stable
     from assay.compute.probes import spacing
 
@@ -33,7 +35,11 @@ def tolerance_phrases() -> list[str]:
         f"fewer than {100 * derivative.ENOUGH:g} % are left",
         f"jumps of {exponent(energy_smooth.ENERGY_JUMP)} of the well depth in energy",
         f"{exponent(energy_smooth.FORCE_JUMP)} per Å of it in force",
-        f"{memory_stable.LIMIT:g} bytes kept per evaluation",
+        f"{memory_stable.LIMIT:g} bytes kept per evaluation, {memory_stable.OBJECT_LIMIT:g} per Atoms object",
+        f"{memory_stable.DROPPED_LIMIT:g} per Atoms object that was dropped, {memory_stable.LIMIT:g} per calculator",
+        f"and {memory_stable.RESIDENT_LIMIT / 1000:g} kB of the process per calculator",
+        f"by more than {exponent(SAME_ENERGY)} eV",
+        "multiples of 2⁻¹⁰ Å" if faces.GRID == 2.0**-10 else "multiples of another number",
     ]
 
 

@@ -72,6 +72,9 @@ class Probe:
     processes: int = 0
     """Processes that the probe starts, each with a calculator of its own."""
 
+    from_batches: int = 0
+    """How many of the evaluations come from batches if the model supports them."""
+
     poolable: ClassVar[bool] = False
 
     @property
@@ -236,7 +239,7 @@ def _add(parts: list[bytes], value: object) -> None:
         parts.append(f"{type(value).__name__}:{value!r};".encode())
 
 
-NOT_HASHED = {"force_calls", "calculators", "processes", "sample"}
+NOT_HASHED = {"force_calls", "calculators", "processes", "from_batches", "sample"}
 """Fields of jobs that say what they cost, or the way to the same result, not what they are."""
 
 

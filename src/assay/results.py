@@ -24,6 +24,10 @@ from assay.suites import Suite
 from assay.suites.values import checked_values
 
 
+REASON_LENGTH = 10_000
+"""Characters of a reason that are kept."""
+
+
 @dataclass(frozen=True)
 class BenchmarkResult:
     """What a benchmark says about a model."""
@@ -280,7 +284,7 @@ def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: O
         numbers = [*seen.values.values(), *seen.tolerances.values(), *errors]
         if not all(isinstance(number, int | float | np.number) for number in numbers):
             raise TypeError("a value that is not a number")
-        return seen
+        return seen if len(seen.reason) <= REASON_LENGTH else replace(seen, reason=seen.reason[:REASON_LENGTH] + "…")
     except Exception as error:  # a bug of ours in one case must not lose the others
         return Observation(
             case.id, ERROR, reason=f"observing failed: {type(error).__name__}: {error}", cause=Cause.INTERNAL

@@ -22,8 +22,9 @@ from assay.cli.main import main
 from assay.data.cache import file_sha256
 from assay.data.dataset import DataSet
 from assay.data.lint import lint
-from assay.data.official import official
+from assay.data.official import fetch_official, official
 from assay.data.source import DataSource
+from assay.errors import AssayError
 from molecule_cases import observe, scores, survey
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +77,18 @@ def test_what_was_fetched_is_intact(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["data"]}
     for name in NAMES:
         assert rows[name]["sha256"] == file_sha256(FOLDER / official()[name].download.file)
+
+
+def test_a_copy_with_one_changed_byte_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "nci-ihb100x10"
+    file = official()[name].download.file
+    content = bytearray((FOLDER / file).read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / file).write_bytes(content)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_DATA_MIRROR", str(tmp_path))
+    with pytest.raises(AssayError, match="is not the file that was published: its sha256 differs"):
+        fetch_official(name)
 
 
 def test_the_atlas_has_2206_systems() -> None:

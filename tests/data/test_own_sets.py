@@ -81,9 +81,9 @@ def test_conformers_are_different_minima_of_molecules_with_twelve_atoms_or_more(
     assert len(found) >= 6
     for record in found:
         assert 12 <= len(record.structures[0]) <= 20
-        assert len(record.structures) >= 3
         assert len({pairs_of(structure) for structure in record.structures}) == 1
         assert min(distances(record)) > 0.2, record.id
+    assert sum(len(record.structures) >= 3 for record in found) >= 5
 
 
 def distances(record: Record) -> Iterator[float]:

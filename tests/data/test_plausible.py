@@ -142,9 +142,9 @@ def test_no_geometry_however_odd_ends_in_a_crash(kind: str, natoms: int, numbers
     )
 
 
-def left_out(kind: str, change: Callable[[Record], Record]) -> tuple[str, DataSet]:
+def left_out(name: str, change: Callable[[Record], Record]) -> tuple[str, DataSet]:
     """The name of the second record of an embedded set, and what remains of the set when that record is changed."""
-    data = defaults(kind)[0]
+    data = embedded()[name].read()
     spoilt = replace(data, records=(data.records[0], change(data.records[1]), *data.records[2:]))
     return data.records[1].id, plausible(spoilt, "here", strict=True)
 
@@ -157,7 +157,7 @@ def test_a_pair_of_tautomers_that_is_one_molecule_judges_no_model(shift: float) 
         first = record.structures[0]
         return replace(record, structures=(first, first.moved(first.positions + shift * np.eye(len(first), 3))))
 
-    name, rest = left_out("tautomers", twice)
+    name, rest = left_out("assay-tautomers", twice)
     assert name not in {record.id for record in rest.records}
     assert len(rest.remarks) == 1
     assert rest.remarks[0].startswith(f"record '{name}' of 'assay-tautomers' has the same molecule twice")
@@ -168,7 +168,7 @@ def test_equal_structures_with_different_energies_judge_no_model() -> None:
     def contradictory(record: Record) -> Record:
         return replace(record, structures=(record.structures[0], record.structures[0], *record.structures[2:]))
 
-    name, rest = left_out("conformer_selection", contradictory)
+    name, rest = left_out("assay-conformers", contradictory)
     assert name not in {record.id for record in rest.records}
     assert "two equal structures, 0 and 1, with different energies; it is left out" in rest.remarks[0]
 
@@ -178,7 +178,7 @@ def test_a_conformer_that_stands_twice_with_one_energy_is_only_reported() -> Non
         energies = record.energies or ()
         return replace(record, structures=(*record.structures, record.structures[0]), energies=(*energies, energies[0]))
 
-    name, rest = left_out("conformer_selection", doubled)
+    name, rest = left_out("assay-conformers", doubled)
     assert name in {record.id for record in rest.records}
     assert "two equal structures" in rest.remarks[0]
 
@@ -196,5 +196,5 @@ def test_an_author_can_vouch_for_a_record_that_looks_useless() -> None:
         first = record.structures[0]
         return replace(record, structures=(first, first), info={**record.info, "unusual": True})
 
-    name, rest = left_out("tautomers", vouched)
+    name, rest = left_out("assay-tautomers", vouched)
     assert name in {record.id for record in rest.records}

@@ -29,7 +29,7 @@ from assay.results import read_results
 from assay.store import Store
 from assay.store.trajectory import Recorder, Trajectory
 from assay.suites import load_suite
-from hostile import LONG, SECONDS, SHORT, changed_bytes, changed_documents
+from hostile import BATCH, SECONDS, SHORT, changed_bytes, changed_documents
 
 HANG_SECONDS = 60
 """CPU seconds after which reading one small folder counts as hung; a second is the rule."""
@@ -65,17 +65,12 @@ def short(work: Callable[[st.DataObject], None]) -> None:
 def long(work: Callable[[st.DataObject], None]) -> None:
     """Try examples for ten minutes, or for as many seconds as the variable FUZZ_SECONDS says."""
     end = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", SECONDS))
-
-    def until_the_end(data: st.DataObject) -> None:
-        if time.monotonic() < end:
-            work(data)
-
     options = settings(
-        max_examples=LONG // 1000, database=None, deadline=None, suppress_health_check=list(HealthCheck),
+        max_examples=BATCH, database=None, deadline=None, suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
     )  # fmt: skip
     while time.monotonic() < end:
-        options(given(st.data())(until_the_end))()
+        options(given(st.data())(work))()
 
 
 @pytest.fixture(params=[short, pytest.param(long, marks=pytest.mark.faults)], ids=["short", "long"])

@@ -135,8 +135,8 @@ def test_a_full_output_is_one_sentence(tmp_path: Path) -> None:
         with open("/dev/full", "w") as full, started(tmp_path, *arguments, stdout=full) as process:
             _, complaint = process.communicate(timeout=LONGEST)
         assert process.returncode == 2
-        told = "the output cannot be written (No space left on device); make room, then run the same command again"
-        assert complaint.decode() == f"assay: {told}\n"
+        assert complaint.decode().startswith("assay: the output cannot be written (No space left on device); ")
+        assert complaint.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("closed", ["1", "2", "1 2"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.errors import AssayError
@@ -71,3 +73,17 @@ def test_a_result_that_would_not_be_read_is_an_error_that_says_so(
     found = store.outcomes()["a"]
     assert (found.status, dict(found.values)) == (ERROR, {})
     assert found.reason == "the result has more than 2 MB"
+
+
+def test_an_outcome_in_the_index_takes_little_memory(store: Store) -> None:
+    outcome = Outcome("KEY", OK, {"forces": np.zeros((8, 3))}, provenance={"finished": 1.5, "engine": "ase" * 30})
+    line = codec.dumps(outcome.as_dict())
+    count = 4000
+    lines = (line.replace("KEY", f"{number:024x}") + "\n" for number in range(count))
+    (store.folder / "outcomes" / "1.jsonl").write_text("".join(lines))
+    tracemalloc.start()
+    found = store.outcomes()
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == count
+    assert used / count < 350, "bytes for each outcome"

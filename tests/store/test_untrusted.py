@@ -178,6 +178,7 @@ CASES: dict[str, Callable[[dict[str, Any]], object]] = {
     "failure is a number": lambda data: data["cases"][0].update(failure=7),
     "cause is a list": lambda data: data["cases"][0].update(cause=[]),
     "a long reason": lambda data: data["cases"][0].update(lost="x" * 1_000_000),
+    "a long text": lambda data: data["cases"][0]["context"].update(group="x" * 1_000_000),
     "version is text": lambda data: data.update(version="1"),
     "version is true": lambda data: data.update(version=True),
     "fingerprint is a number": lambda data: data.update(fingerprint=1),

@@ -10,7 +10,7 @@ import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.compute.engines.batch_size import SPOT_CHECKS, width_of
@@ -183,6 +183,9 @@ class CostModel:
     build_seconds: float = 0.0
     """CPU seconds to build one more calculator where the model is loaded."""
 
+    difficulty: dict[Job, float] = field(default_factory=dict)
+    """For jobs of which a sample was measured: the time of an evaluation, relative to others of the same size."""
+
     @classmethod
     def of_model(cls, model: Model, timeout: float = TIMEOUT) -> CostModel:
         """The cost model before the model was asked anything."""
@@ -211,6 +214,9 @@ class CostModel:
     def _evaluations(self, job: Job) -> float:
         if self.has_batches and isinstance(job, SinglePoints) and job.sample:
             return self._seconds(job, len(job.sample), False) + self._seconds(job, len(job.structures), True)
+        if self.has_batches and isinstance(job, Probe) and job.from_batches:
+            alone = job.force_calls - job.from_batches
+            return self._seconds(job, alone, False) + self._seconds(job, job.from_batches, True)
         return self._seconds(job, job.expected_calls, self.shares_batches(job))
 
     def _in_calculators_of_its_own(self, job: Job) -> float:
@@ -224,8 +230,9 @@ class CostModel:
         """The longest time that a job should take: all evaluations that it may need, one structure after another."""
         return self._seconds(job, job.force_calls, batched=False)
 
-    def _seconds(self, job: Job, calls: int, batched: bool) -> float:
+    def _seconds(self, job: Job, calls: float, batched: bool) -> float:
         structures, limit = structures_of(job), time_limit(job)
+        calls = calls * self.difficulty.get(job, 1.0)
         if limit is None:
             return calls * self.timings.seconds(structures, batched)
         total = 0.0

@@ -17,6 +17,10 @@ from assay.structure import Structure
 PROBE = "timing"
 """The probe that measures the time of one structure, a module of `assay.compute.probes`."""
 
+SAMPLE, SAMPLED, WORTHWHILE = "sample", 9, 0.01
+"""The probe that evaluates some structures of a benchmark, how many, and the share of all expected time from which on a
+benchmark is worth it."""
+
 SIZE_RATIO = 2.5
 """Measured sizes differ by at least this factor, the largest from the one before it by at least its square root."""
 
@@ -62,6 +66,34 @@ def measure_timings(runner: Runner, jobs: Iterable[Job]) -> Timings:
     alone = {periodic: TimingCurve(tuple((m.atoms, m.alone) for m in rows)) for periodic, rows in measured.items()}
     batched = {periodic: TimingCurve(tuple((m.atoms, m.batched) for m in rows)) for periodic, rows in measured.items()}
     return Timings(alone, batched if runner.cost.has_batches else None, _first(measured.values()))
+
+
+def measure_difficulty(runner: Runner, groups: Sequence[Sequence[Job]]) -> dict[Job, float]:
+    """How much longer evaluations take than others of the same size, for each group of jobs that costs enough.
+
+    Some structures of each group are evaluated once. Models with batches are left out: they do not iterate until they
+    converge, so their time depends on the size only.
+    """
+    found: dict[Job, float] = {}
+    if runner.cost.has_batches:
+        return found
+    seconds = [sum(map(runner.cost.seconds, jobs)) for jobs in groups]
+    for jobs, expected in zip(groups, seconds, strict=True):
+        structures = _sample([job for job in jobs if time_limit(job) is None])
+        usual = sum(runner.cost.timings.seconds([s]) for s in structures)
+        if not structures or expected < WORTHWHILE * sum(seconds) or usual > LONGEST:
+            continue
+        outcome = _ask(runner, Probe(SAMPLE, tuple(structures), force_calls=1 + len(structures)))
+        if outcome is not None and outcome.status == OK:
+            found |= dict.fromkeys(jobs, max(sum(outcome.values["seconds"]) / usual, 1.0))
+    return found
+
+
+def _sample(jobs: Sequence[Job]) -> list[Structure]:
+    """Structures of these jobs, evenly spaced."""
+    structures = [s for job in jobs for s in structures_of(job) if len(s)]
+    places = range(0, len(structures), max(1, len(structures) // SAMPLED))
+    return [structures[place] for place in places][:SAMPLED]
 
 
 def _first(measured: Iterable[Sequence[Measurement]]) -> float:

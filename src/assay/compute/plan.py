@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.benchmark import Benchmark, Case, Scope, planned_cases, with_null
 from assay.compute.bundling import make_bundles
 from assay.compute.cost import BenchmarkCost, Evaluated, Schedule, Timings
-from assay.compute.measuring import measure_timings
+from assay.compute.measuring import measure_difficulty, measure_timings
 from assay.compute.protocols.null import null_outcome
 from assay.compute.runner import Runner
 from assay.configurations import symbol
@@ -92,6 +92,7 @@ def make_plan(
     missing = runner.missing(jobs.values())
     if missing:
         runner.cost.record_timings(measure_timings(runner, jobs.values()))
+        runner.cost.difficulty = measure_difficulty(runner, list(_left_for_each(cases, missing, runner).values()))
     workers = runner.executor.workers
     return Plan(
         cases=cases,
@@ -118,14 +119,23 @@ def _with_null(benchmark: Benchmark, case: Case) -> Case:
 
 def _costs(cases: dict[str, list[Case]], missing: Mapping[str, Job], runner: Runner) -> dict[str, BenchmarkCost]:
     """The cost of the missing jobs by benchmark; a shared job is counted with the first benchmark that asks for it."""
-    left = dict(missing)
-    costs: dict[str, BenchmarkCost] = {}
     evaluated = Evaluated()
+    return {
+        name: runner.cost.benchmark_cost(len(cases[name]), jobs, evaluated)
+        for name, jobs in _left_for_each(cases, missing, runner).items()
+    }
+
+
+def _left_for_each(
+    cases: Mapping[str, Sequence[Case]], missing: Mapping[str, Job], runner: Runner
+) -> dict[str, list[Job]]:
+    """The missing jobs of each benchmark, without those that a benchmark before it asks for."""
+    left = dict(missing)
+    jobs = {}
     for name, group in cases.items():
         keys = {runner.key(job): None for case in group for job in case.jobs.values()}
-        jobs = [left.pop(key) for key in keys if key in left]
-        costs[name] = runner.cost.benchmark_cost(len(group), jobs, evaluated)
-    return costs
+        jobs[name] = [left.pop(key) for key in keys if key in left]
+    return jobs
 
 
 def write_plan(plan: Plan, runner: Runner, partial: bool = False) -> None:

@@ -26,14 +26,14 @@ def text_report(result: ModelResult) -> str:
     for benchmark in result.benchmarks:
         if benchmark.verdict is not None:
             lines += _check(benchmark)
-    problems = [part for line in problem_lines([result]) for part in wrapped(line, WIDTH)]
+    problems = [part for line in problem_lines([result]) for part in wrapped(safe(line), WIDTH)]
     lines += [DOUBLE_RULE, summary_line(result), *problems]
     return "\n".join(map(safe, lines))
 
 
 def _shown(value: object) -> str:
     text = " ".join(str(v) for v in value) if isinstance(value, list) else str(value)
-    return f"\n{'':26}".join(textwrap.wrap(text, WIDTH - 26, break_on_hyphens=False))
+    return f"\n{'':26}".join(textwrap.wrap(safe(text), WIDTH - 26, break_on_hyphens=False))
 
 
 def _check(result: BenchmarkResult) -> list[str]:

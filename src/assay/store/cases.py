@@ -12,7 +12,7 @@ ENDS = ("unsupported", "failure", "lost", "cause")
 """Fields of a case that was decided before anything was run."""
 
 TEXT_LENGTH = 10_000
-"""Most characters of the name of a case, of a key and of a reason."""
+"""Most characters of the name of a case, of a key, of a reason and of a text in the context."""
 
 
 class Stamp(NamedTuple):
@@ -40,6 +40,8 @@ def _case(stored: object) -> tuple[Case, dict[str, str]]:
     for text in (row["id"], *keys.values(), *(row[name] for name in ENDS)):
         if not isinstance(text, str) or len(text) > TEXT_LENGTH:
             raise TypeError("a case with a name, key or reason that is not text")
+    if any(isinstance(value, str) and len(value) > TEXT_LENGTH for value in context.values()):
+        raise ValueError("a case with a text that is too long")
     return Case(row["id"], {}, context, **{name: row[name] for name in ENDS}), keys
 
 

@@ -54,7 +54,9 @@ class Path:
         if len(self.body) == 2:
             apart = float(np.linalg.norm(self.body.positions[1] - self.body.positions[0]))
             context |= {"pair": self.name.replace("-", "–"), "start": apart}
-        return Case(self.name, {"path": Probe("path", (placed,), settings, force_calls=self.budget // 2)}, context)
+        expected, coarse = self.budget // 2, round((self.end - self.start) / self.step)
+        probe = Probe("path", (placed,), settings, expected, from_batches=max(expected - coarse, 0))
+        return Case(self.name, {"path": probe}, context)
 
     def _direction(self) -> Floats:
         if self.direction is not None:

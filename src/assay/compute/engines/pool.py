@@ -163,12 +163,16 @@ class Pool:
 
 
 def is_error_of_assay(error: BaseException) -> bool:
-    """True if code of Assay itself raised an error, and not the package of the model that it called."""
+    """True if the adapter of a family raised an error, which is code of Assay, and not the package of the model.
+
+    An error of the engines is about what an evaluator returned, and broken models are not part of Assay here.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    name = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return str(name).partition(".")[0] == "assay" and not isinstance(error, ModelFailure | MemoryError | MachineFailure)
+    module = str(trace.tb_frame.f_globals.get("__name__", "")).split(".") if trace is not None else [""]
+    ours = module[0] == "assay" and module[1:2] not in (["compute"], ["sabotage"])
+    return ours and not isinstance(error, ModelFailure | MemoryError | MachineFailure)
 
 
 def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:

@@ -9,7 +9,7 @@ from each, because each rounds in its own way. If it does not, the calculator co
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from assay.compute.protocols.single_points import run_single_points
 from assay.errors import MachineFailure, ModelFailure
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome, Point
+from assay.structure import Structure
 
 BATCH_ATOMS = LADDER[3]
 """Atoms in one batch at most."""
@@ -29,8 +30,8 @@ BATCH_ATOMS = LADDER[3]
 ENERGY_ULPS, FORCE_ULPS = 32.0, 256.0
 """Rounding of a change of the energy and of a force, in spacings of the numbers that are summed."""
 
-RELATIVE = {"float64": 1e-6, "float32": 1e-4}
-"""Two changes may also differ by this fraction: thirty times less than what any check of derivatives notices."""
+RELATIVE = {"float64": 1e-9, "float32": 1e-5}
+"""Two changes may also differ by this fraction: a hundred times less than what any check notices."""
 
 
 class SampledEngine:
@@ -66,18 +67,30 @@ class SampledEngine:
             alone = {i: self.pool.single.evaluate(job.structures[i]) for i in job.sample}
         except (ModelFailure, MachineFailure) as failure:
             return [], f"the calculator does not answer: {failure}", False
-        together: list[Point] = []
-        while len(together) < len(job.structures):
-            left = range(len(together), len(job.structures))
-            batch = [job.structures[i] for i in first_batch(left, job.structures, BATCH_ATOMS)]
-            points, reason, _ = self.pool.evaluated(batch)
-            usable = [point for point in points or () if point is not None]
-            if len(usable) < len(batch):
-                return [], reason, True
-            together += usable
+        together, reason = points_in_batches(self.pool, job.structures)
+        if reason:
+            return [], reason, True
         if why := disagreement(alone, together, job.sample[0], self.pool.single.used.get("precision", "")):
             return [], why, True
         return _as_changes(alone, together, job.sample[0]), "", False
+
+
+def points_in_batches(pool: Pool, structures: Sequence[Structure]) -> tuple[list[Point], str]:
+    """Points of all structures from batches, or the reason why one of them has none."""
+    together: list[Point] = []
+    while len(together) < len(structures):
+        batch = [structures[i] for i in first_batch(range(len(together), len(structures)), structures, BATCH_ATOMS)]
+        points, reason, _ = pool.evaluated(batch)
+        usable = [point for point in points or () if point is not None]
+        if len(usable) < len(batch):
+            return [], reason
+        together += usable
+    return together, ""
+
+
+def rounds_to_single(points: Iterable[Point]) -> bool:
+    """True if all energies of a calculator are numbers of single precision."""
+    return all(float(np.float32(point.energy)) == point.energy for point in points)
 
 
 def disagreement(alone: Mapping[int, Point], together: Sequence[Point], first: int, precision: str) -> str:
@@ -108,7 +121,7 @@ def _as_changes(alone: Mapping[int, Point], together: Sequence[Point], first: in
     Energies that the calculator rounds to single precision are rounded here too: a check may have to find that.
     """
     base, base_together = alone[first], together[first]
-    coarse = all(float(np.float32(point.energy)) == point.energy for point in alone.values())
+    coarse = rounds_to_single(alone.values())
     points = []
     for point in together:
         energy = base.energy + (point.energy - base_together.energy)

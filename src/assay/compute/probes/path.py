@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,10 @@ import numpy as np
 from assay.analysis.hydrogens import nearest_images
 from assay.analysis.steps import WIDTH, is_narrow, missing_work, steps_within
 from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.probes._lookahead import BatchesDiffer, Lookahead
 from assay.errors import ModelFailure
 from assay.jobs import Probe
+from assay.outcome import Point
 from assay.structure import Floats, Structure
 
 NARROWEST = 1e-6
@@ -26,6 +29,9 @@ NARROWEST = 1e-6
 
 APART = 1e-3
 """Jumps closer to each other than this (Å) count as one."""
+
+AT_ONCE = 15
+"""Rough intervals, besides the roughest one, whose halves are computed in the same batch."""
 
 ENOUGH = 5
 """The search ends after this number of jumps."""
@@ -72,16 +78,28 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     names = ("atom", "x", "y", "z", "start", "end", "step", "budget", "epsilon")
     settings = {name: probe.settings[name] for name in names}
     settings |= {name: probe.settings.get(name, 0.0) for name in ("far", "far_step", "barrier")}
-    path = _Path(engine, probe.structures[0], {k: float(v) for k, v in settings.items()})
+    numbers = {k: float(v) for k, v in settings.items()}
     limits = float(probe.settings["energy_limit"]), float(probe.settings["force_limit"])
-    return path.report(*limits)
+    if engine.model.build_batch is None:
+        return _Path(engine, probe.structures[0], numbers).report(*limits)
+    try:
+        path = _Path(engine, probe.structures[0], numbers, batches=True)
+        return {**path.report(*limits), "batch": path.batch_report()}
+    except BatchesDiffer as error:
+        path = _Path(engine, probe.structures[0], numbers)
+        path.why_alone = str(error)
+        return {**path.report(*limits), "batch": path.batch_report()}
 
 
 class _Path:
     """The path of one atom, and the number of evaluations that are left for it."""
 
-    def __init__(self, engine: CalculatorEngine, structure: Structure, settings: dict[str, float]) -> None:
-        self.engine, self.structure = engine, structure
+    def __init__(
+        self, engine: CalculatorEngine, structure: Structure, settings: dict[str, float], batches: bool = False
+    ) -> None:
+        self.engine, self.structure, self.batches = engine, structure, batches
+        self.ahead: Lookahead | None = None
+        self.why_alone = ""
         self.atom = int(settings["atom"])
         self.direction = np.array([settings["x"], settings["y"], settings["z"]])
         self.start, self.end, self.step = settings["start"], settings["end"], settings["step"]
@@ -94,11 +112,9 @@ class _Path:
 
     def place(self, at: float) -> Place | None:
         """The model at one position (Å) on the path; None if it refuses that position."""
-        positions = self.structure.positions.copy()
-        positions[self.atom] += at * self.direction
         self.budget -= 1
         try:
-            point = self.engine.evaluate(self.structure.moved(positions))
+            point = self.engine.evaluate(self.structure_at(at)) if self.ahead is None else self.ahead.point(at)
         except ModelFailure as failure:
             self.refused.append(str(failure))
             self.budget -= REFUSAL_COST
@@ -106,15 +122,49 @@ class _Path:
         self.seen.append(Place(at, point.energy, float(point.forces[self.atom] @ self.direction), point.forces))
         return self.seen[-1]
 
+    def structure_at(self, at: float) -> Structure:
+        """The structure at one position (Å) on the path."""
+        positions = self.structure.positions.copy()
+        positions[self.atom] += at * self.direction
+        return self.structure.moved(positions)
+
+    def batch_report(self) -> dict[str, object]:
+        """How many places are from batches, and why none are; for the remarks about a run."""
+        together = 0 if self.ahead is None else len(self.ahead.points)
+        why = {"why_alone": self.why_alone, "given_up": self.why_alone} if self.why_alone else {}
+        return {"structures": together, "alone": len(self.seen) if self.ahead is None else self.ahead.coarse, **why}
+
+    def _from_batches(self, coarse: list[Place]) -> list[Place]:
+        """The same places from batches, if these agree with the calculator; then all later places are from batches.
+
+        One curve must not have places from both, because each rounds in its own way.
+        """
+        if not self.batches or self.refused:
+            return coarse
+        ahead, places = Lookahead(self.engine, self.structure_at), [place.at for place in coarse]
+        self.why_alone = ahead.difference(places, [Point(place.energy, place.forces) for place in coarse])
+        if self.why_alone:
+            return coarse
+        self.ahead, self.seen, self.budget = ahead, [], self.budget + len(coarse)
+        return [place for at in places if (place := self.place(at)) is not None]
+
+    def _fetch(self, intervals: Iterable[tuple[Place, Place]]) -> None:
+        """Compute the midpoints of intervals in one batch, if places are from batches."""
+        if self.ahead is not None:
+            self.ahead.fetch([0.5 * (a.at + b.at) for a, b in intervals])
+
     def report(self, energy_limit: float, force_limit: float) -> dict[str, object]:
         """Curve, jumps and refusals; the limits of smoothness are relative to the depth of the well."""
         coarse = self._coarse()
         if len(coarse) < 3:
             reason = self.refused[0] if self.refused else "it is too short"
             raise ModelFailure(f"the path has fewer than three points: {reason}")
+        coarse = self._from_batches(coarse)
         well = _barrier_height(coarse) if self.barrier else _well_depth(coarse)
         jumps, roughness, unchecked = self._narrow(coarse, energy_limit * well, force_limit * well)
         steps = self._narrow_steps(energy_limit * well, jumps) if _forces_match_energy(coarse) else []
+        if self.ahead is not None:
+            self.ahead.confirm()
         return {
             "at": np.array([p.at for p in coarse]),
             "energy": np.array([p.energy for p in coarse]),
@@ -165,6 +215,7 @@ class _Path:
         relative = RELATIVE_ENERGY if _forces_match_energy(coarse) else RELATIVE
         jumps: list[dict] = []
         unchecked, roughness = 0.0, 0.0
+        self._fetch(itertools.pairwise(coarse))
         for a, b in itertools.pairwise(coarse):
             if not push(a, b) and a.at < self.end:  # atoms far apart may be refused, as by models of electrons
                 unchecked = max(unchecked, b.at - a.at)
@@ -179,8 +230,10 @@ class _Path:
                 jumps.append(max(halves, key=lambda jump: jump["energy"] + jump["force"]))
             elif self.budget <= 0:
                 roughness = max(roughness, -negative_roughness)
-            elif not all([push(a, middle), push(middle, b)]) and a.at < self.end:
-                unchecked = max(unchecked, width)
+            else:
+                self._fetch(_halves([(a, middle, b), *_rough(queue)]))
+                if not all([push(a, middle), push(middle, b)]) and a.at < self.end:
+                    unchecked = max(unchecked, width)
         return jumps, roughness, unchecked
 
     def _narrow_steps(self, least: float, jumps: list[dict]) -> list[dict]:
@@ -220,6 +273,15 @@ class _Path:
         if a is None or b is None:
             return float("nan")
         return missing_work((a.energy, b.energy), (a.along, b.along), width)
+
+
+def _rough(queue: list[tuple[float, int, Place, Place, Place]]) -> Iterable[tuple[Place, Place, Place]]:
+    """The intervals in a queue that must be halved next, with their midpoints."""
+    return [row[2:] for row in heapq.nsmallest(AT_ONCE, queue) if -row[0] > 1.0 and row[4].at - row[2].at > NARROWEST]
+
+
+def _halves(intervals: Iterable[tuple[Place, Place, Place]]) -> list[tuple[Place, Place]]:
+    return [half for a, middle, b in intervals for half in ((a, middle), (middle, b))]
 
 
 def _curve(places: list[Place]) -> tuple[Floats, Floats, Floats]:
