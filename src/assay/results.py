@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -19,13 +18,16 @@ from assay.observation import MetricValue, Observation, Verdict
 from assay.outcome import ERROR, FAILED, OK
 from assay.remarks import batch_remarks
 from assay.score import combine, mean_score
+from assay.setting_types import has_type
 from assay.store import Outcomes, Store
 from assay.store.description import sound_description
 from assay.suites import Suite
 
-
 REASON_LENGTH = 10_000
 """Characters of a reason that are kept."""
+
+MOST_UNKNOWN = 20
+"""Benchmarks that are not installed and are named; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -221,31 +223,21 @@ def _has_score(benchmark: Benchmark) -> bool:
 def _unknown(stored: Sequence[str]) -> list[str]:
     """A warning for each benchmark of the store that is not installed here."""
     known = registered_benchmarks()
+    names = [name for name in stored if name not in known]
+    more = [f"the results of {len(names) - MOST_UNKNOWN} more benchmarks are left out"] if names[MOST_UNKNOWN:] else []
     return [
         f"the results of '{name}' are left out, because this benchmark is not installed; give its file with -b"
-        for name in stored
-        if name not in known
-    ]
+        for name in names[:MOST_UNKNOWN]
+    ] + more
 
 
 def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:
     """The benchmark with the settings of the run, whatever suite is chosen now: they belong to the outcomes."""
     known = {item.name: item for item in fields(benchmark) if item.name in settings}
     for name, item in known.items():
-        if not _fits(settings[name], set(re.findall(r"\w+", str(item.type)))):
+        if not has_type(settings[name], str(item.type)):
             raise AssayError(f"the results of {benchmark.name} have {settings[name]!r:.50} for '{name}'; run it again")
     return replace(benchmark, **{name: settings[name] for name in known})
-
-
-_TYPES = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,), "None": (type(None),)}
-
-
-def _fits(value: object, names: set[str]) -> bool:
-    """True if a stored setting has one of the types that a field of the benchmark names; other types are not tested."""
-    if "tuple" in names and isinstance(value, tuple | list):
-        return all(_fits(item, names) for item in value)
-    known = names & _TYPES.keys()
-    return not known or any(type(value) in _TYPES[name] for name in known)
 
 
 def _result(benchmark: Benchmark, rows: Sequence[tuple[Case, dict[str, str]]], outcomes: Outcomes) -> BenchmarkResult:
