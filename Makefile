@@ -6,7 +6,7 @@ KIM_VENV = .venv-kim
 FAMILIES = ani aimnet2 mace mattersim chgnet sevennet orb so3lr fennol
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: audit test test-kim test-models $(FAMILIES:%=test-%) test-slow lint docs sabotage perf clean
+.PHONY: audit test test-kim test-models $(FAMILIES:%=test-%) test-slow test-faults lint docs sabotage perf clean
 
 audit: $(VENV)/audit-ready
 	$(BIN)/assay run gfn2-xtb nep89 --suite smoke --output results
@@ -16,6 +16,10 @@ test: $(VENV)/test-ready
 
 test-slow: $(VENV)/test-ready
 	$(BIN)/python -m pytest -m slow
+
+# The long form of the test bench for faults: ten minutes for each fuzzer (FUZZ_SECONDS changes that).
+test-faults: $(VENV)/test-ready
+	$(BIN)/python -m pytest tests/faults -m 'faults or not faults'
 
 test-kim: $(KIM_VENV)/ready
 	$(KIM_VENV)/bin/python -m pytest -m kim
@@ -40,6 +44,7 @@ sabotage: $(VENV)/test-ready
 
 perf: $(VENV)/test-ready
 	$(BIN)/python perf/single_points.py
+	$(BIN)/python perf/store.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

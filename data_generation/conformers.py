@@ -17,7 +17,7 @@ import xtb
 from ase import Atoms
 from ase.units import kcal, mol
 from cache import digest, remembered_structures
-from folder import Entry, Frame, generate
+from folder import Entry, Frame, Task, generate
 from molecules import SEED, bonds_in, bonds_of
 
 COUNT, MINIMA, SPARE = 8, 4, 2
@@ -87,7 +87,8 @@ def molecule(record: str, smiles: str) -> Entry:
 
 def main() -> None:
     """Write the set."""
-    generate("assay-conformers", CARD, {record: partial(molecule, record, smiles) for record, smiles in SMILES.items()})
+    tasks = {record: Task(partial(molecule, record, one), {"smiles": one}) for record, one in SMILES.items()}
+    generate("assay-conformers", CARD, tasks)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ase import Atoms
+from ase.io import iread
 from cache import FOLDER
 
 SETS = Path(__file__).parents[1] / "src" / "assay" / "data" / "sets"
@@ -31,6 +33,18 @@ class Entry:
     id: str
     frames: tuple[Frame, ...]
     info: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """How a record is made. `recipe` is the part of its plain data that must not differ in a record made before."""
+
+    make: Callable[[], Entry]
+    recipe: Mapping[str, object]
+
+    def made(self, entry: Entry) -> bool:
+        """True if the record was made by this recipe."""
+        return all(entry.info.get(key) == value for key, value in self.recipe.items())
 
 
 def write(name: str, card: Mapping[str, str], entries: Iterable[Entry]) -> None:
@@ -64,24 +78,40 @@ def _xyz(record: str, frame: Frame) -> str:
     return f"{len(frame.atoms)}\n{comment}\n{''.join(rows)}"
 
 
-def generate(name: str, card: Mapping[str, str], tasks: Mapping[str, Callable[[], Entry]]) -> None:
-    """Make the records one by one and write the set after each; a record that fails is reported and left out."""
+def read(name: str) -> dict[str, Entry]:
+    """The records of a set that was written before; if they are written again, the files do not change."""
+    folder = SETS / name
+    if not (folder / "data.toml").exists():
+        return {}
+    told = tomllib.loads((folder / "data.toml").read_text(encoding="utf-8")).get("records", {})
+    groups: dict[str, list[Frame]] = {}
+    for atoms in iread(folder / "structures.xyz", index=":"):
+        keys = atoms.info
+        frame = Frame(atoms, keys["reference_energy"], keys.get("coordinate"), keys.get("role"))
+        groups.setdefault(keys["record"], []).append(frame)
+    return {record: Entry(record, tuple(frames), told.get(record, {})) for record, frames in groups.items()}
+
+
+def generate(name: str, card: Mapping[str, str], tasks: Mapping[str, Task]) -> None:
+    """Make records and write the set after each, in the order of the tasks.
+
+    A record of the set stays as it is unless it is named with `--only` or its recipe changed. A record that cannot be
+    made is reported, and its older version, if there is one of the same recipe, stays.
+    """
     options = argparse.ArgumentParser()
-    options.add_argument("--first", type=int, default=len(tasks), help="make only the first N records")
-    options.add_argument("--only", nargs="*", help="names of records")
+    options.add_argument("--first", type=int, default=len(tasks), help="make only records among the first N")
+    options.add_argument("--only", nargs="+", choices=tasks, help="make these records, even those in the set already")
     options.add_argument("--dry", action="store_true", help="write nothing")
     asked = options.parse_args()
-    entries: list[Entry] = []
-    for record, task in list(tasks.items())[: asked.first]:
-        if asked.only and record not in asked.only:
-            continue
+    entries = {record: entry for record, entry in read(name).items() if record in tasks and tasks[record].made(entry)}
+    for record in asked.only or [record for record in list(tasks)[: asked.first] if record not in entries]:
         try:
-            entries.append(task())
+            entries[record] = tasks[record].make()
             print(f"{record}: made", flush=True)
         except Exception as error:
             print(f"{record}: left out, {type(error).__name__}: {error}", flush=True)
         if entries and not asked.dry:
-            write(name, card, entries)
+            write(name, card, [entries[one] for one in tasks if one in entries])
 
 
 def cost() -> float:

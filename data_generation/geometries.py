@@ -17,7 +17,7 @@ import xtb
 from ase import Atoms
 from cache import digest, remembered_structures
 from fluctuations import bond_stiffness, plane_fluctuation
-from folder import Entry, Frame, generate
+from folder import Entry, Frame, Task, generate
 from molecules import SEED, bonds_in, bonds_of, heavy, parsed, superposed
 from rdkit import Chem
 from stationary import stationary
@@ -159,7 +159,8 @@ def with_motion(info: dict[str, object], smiles: str) -> dict[str, object]:
 def main() -> None:
     """Write the set; molecules that take little time or that other benchmarks need come first."""
     smiles = {record: one for record, (one, _) in BONDS.items()} | SMALL | RINGS | OTHERS
-    generate("assay-geometries", CARD, {record: partial(molecule, record, one) for record, one in smiles.items()})
+    tasks = {record: Task(partial(molecule, record, one), {"smiles": one}) for record, one in smiles.items()}
+    generate("assay-geometries", CARD, tasks)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,12 @@ def bonds_in(atoms: Atoms) -> Bonds:
     return frozenset((int(i), int(j)) for i, j in np.argwhere(np.triu(near, 1)))
 
 
+def same_shape(one: Atoms, other: Atoms) -> bool:
+    """True for equal structures and mirror images; atoms of an element may be numbered differently."""
+    spectra = [np.linalg.eigvalsh(1 / (a.get_all_distances() + np.diag(1.0 / a.numbers))) for a in (one, other)]
+    return bool(np.abs(spectra[0] - spectra[1]).max() < 0.03)
+
+
 def superposed(moving: np.ndarray, fixed: np.ndarray, using: np.ndarray) -> tuple[np.ndarray, float]:
     """Positions rotated and moved onto others, and the RMSD (Å) of the atoms used for the superposition."""
     centre, target = moving[using].mean(axis=0), fixed[using].mean(axis=0)

@@ -12,9 +12,9 @@ from cache import digest, remembered, rounded
 
 SMALL, LARGE = "def2-svp", "def2-tzvp"
 FUNCTIONAL, TOLERANCE = "wb97m-d3bj", 1e-8
-GRID, HESSIAN_GRID = 2, 1
-"""Levels of the integration grid. The coarser one is for second derivatives, which take most of the time of a saddle
-point; only their signs and modes are used."""
+GRID, COARSE = 2, 1
+"""Levels of the integration grid. The coarser one is for second derivatives, of which only signs and modes are used,
+and for the first steps of an optimisation: with it, forces of dimethoxymethane differ by up to 0.02 eV/Å."""
 
 SETTINGS = (
     "closed shell, density fitting (default auxiliary basis), integration grid level 2, SCF converged to 1e-8 Hartree, "
@@ -28,28 +28,28 @@ def energy(atoms: Atoms, basis: str = LARGE) -> float:
     return float(_point(atoms, basis, False)["energy"])
 
 
-def energy_and_forces(atoms: Atoms, basis: str) -> tuple[float, np.ndarray]:
+def energy_and_forces(atoms: Atoms, basis: str, grid: int = GRID) -> tuple[float, np.ndarray]:
     """Total energy (eV) and forces (eV/Å)."""
-    point = _point(atoms, basis, True)
+    point = _point(atoms, basis, True, grid)
     return float(point["energy"]), np.array(point["forces"])
 
 
 def hessian(atoms: Atoms, basis: str) -> np.ndarray:
     """Analytic second derivatives of the energy, a matrix of 3N × 3N (eV/Å²)."""
     atoms = rounded(atoms)
-    key = digest("hessian", FUNCTIONAL, HESSIAN_GRID, TOLERANCE, basis, atoms)
+    key = digest("hessian", FUNCTIONAL, COARSE, TOLERANCE, basis, atoms)
     return np.array(remembered(key, lambda: _hessian(atoms, basis))["hessian"])
 
 
-def _point(atoms: Atoms, basis: str, forces: bool) -> dict[str, Any]:
+def _point(atoms: Atoms, basis: str, forces: bool, grid: int = GRID) -> dict[str, Any]:
     atoms = rounded(atoms)
-    task = "forces" if forces else "energy"
-    return remembered(digest(task, FUNCTIONAL, GRID, TOLERANCE, basis, atoms), lambda: _compute(atoms, basis, forces))
+    key = digest("forces" if forces else "energy", FUNCTIONAL, grid, TOLERANCE, basis, atoms)
+    return remembered(key, lambda: _compute(atoms, basis, forces, grid))
 
 
-def _compute(atoms: Atoms, basis: str, forces: bool) -> dict[str, Any]:
+def _compute(atoms: Atoms, basis: str, forces: bool, grid: int) -> dict[str, Any]:
     start = time.process_time()
-    field = _converged(atoms, basis)
+    field = _converged(atoms, basis, grid)
     result = {"energy": field.e_tot * Hartree}
     if forces:
         result["forces"] = (-field.nuc_grad_method().kernel() * Hartree / Bohr).tolist()
@@ -58,7 +58,7 @@ def _compute(atoms: Atoms, basis: str, forces: bool) -> dict[str, Any]:
 
 def _hessian(atoms: Atoms, basis: str) -> dict[str, Any]:
     start = time.process_time()
-    blocks = _converged(atoms, basis, HESSIAN_GRID).Hessian().kernel() * Hartree / Bohr**2
+    blocks = _converged(atoms, basis, COARSE).Hessian().kernel() * Hartree / Bohr**2
     matrix = blocks.transpose(0, 2, 1, 3).reshape(3 * len(atoms), 3 * len(atoms))
     return {
         "hessian": matrix.tolist(),
@@ -68,7 +68,7 @@ def _hessian(atoms: Atoms, basis: str) -> dict[str, Any]:
     }
 
 
-def _converged(atoms: Atoms, basis: str, grid: int = GRID) -> Any:
+def _converged(atoms: Atoms, basis: str, grid: int) -> Any:
     """The self-consistent field, started from the density of the last structure of the same molecule."""
     from pyscf import dft, gto
 

@@ -22,11 +22,12 @@ def stationary(
     force_limit: float,
     steps: int = 40,
     longest: float = 0.12,
+    floor: float = FLOOR,
 ) -> Atoms:
     """The nearest stationary point of an order: 0 for a minimum, 1 for a saddle point.
 
     `hessian` is the matrix at the start, which is updated from the forces, or a function that is called at each step.
-    No atom moves by more than `longest` (Å) in a step.
+    No atom moves by more than `longest` (Å) in a step, and along soft modes as if the curvature were `floor` (eV/Å²).
     """
     atoms = rounded(start)
     matrix = hessian(atoms) if callable(hessian) else hessian
@@ -35,7 +36,7 @@ def stationary(
         if np.linalg.norm(forces, axis=1).max() < force_limit:
             return atoms
         moved = rounded(atoms)
-        moved.positions += _step(atoms, forces, matrix, order, longest)
+        moved.positions += _step(atoms, forces, matrix, order, longest, floor)
         moved = rounded(moved)
         lower, after = surface(moved)
         change, response = (moved.positions - atoms.positions).ravel(), (forces - after).ravel()
@@ -46,13 +47,13 @@ def stationary(
     raise RuntimeError(f"{atoms.symbols} is not converged after {steps} steps")
 
 
-def _step(atoms: Atoms, forces: np.ndarray, matrix: np.ndarray, order: int, longest: float) -> np.ndarray:
+def _step(atoms: Atoms, forces: np.ndarray, matrix: np.ndarray, order: int, longest: float, floor: float) -> np.ndarray:
     """A Newton step: downhill along all modes, but uphill along the lowest mode for a saddle point."""
     curvatures, modes = np.linalg.eigh(_internal(atoms, matrix, 1e4))
     pushes = modes.T @ forces.ravel()
     signs = np.ones(len(pushes))
     signs[:order] = -1.0
-    step = (modes @ (signs * pushes / np.maximum(np.abs(curvatures), FLOOR))).reshape(-1, 3)
+    step = (modes @ (signs * pushes / np.maximum(np.abs(curvatures), floor))).reshape(-1, 3)
     return step * min(1.0, longest / np.linalg.norm(step, axis=1).max())
 
 

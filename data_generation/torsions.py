@@ -18,7 +18,7 @@ import xtb
 from ase import Atoms
 from ase.units import kcal, mol
 from cache import digest, remembered_structures
-from folder import Entry, Frame, generate
+from folder import Entry, Frame, Task, generate
 from molecules import bonds_in, bonds_of, parsed
 
 LOWEST_BARRIER = 2.2 * kcal / mol
@@ -92,7 +92,8 @@ def profile(record: str, smiles: str) -> Entry:
 
 def main() -> None:
     """Write the set, small molecules first."""
-    generate("assay-torsions", CARD, {record: partial(profile, record, smiles) for record, smiles in SMILES.items()})
+    tasks = {record: Task(partial(profile, record, one), {"smiles": one}) for record, one in SMILES.items()}
+    generate("assay-torsions", CARD, tasks)
 
 
 if __name__ == "__main__":

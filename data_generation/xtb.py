@@ -11,7 +11,7 @@ from ase.md.langevin import Langevin
 from ase.md.velocitydistribution import MaxwellBoltzmannDistribution
 from ase.optimize import BFGS
 from cache import digest, remembered_structures, rounded
-from molecules import bonds_in, bonds_of, embedded, heavy, superposed
+from molecules import bonds_in, bonds_of, embedded, heavy, same_shape, superposed
 from tblite.ase import TBLite
 
 
@@ -91,11 +91,8 @@ def lowest(smiles: str, count: int) -> Atoms:
 
 
 def _same(one: Atoms, other: Atoms) -> bool:
-    """True for the same minimum or its mirror image; atoms of an element may be numbered differently."""
-    if abs(energy(one) - energy(other)) > 0.003:
-        return False
-    spectra = [np.linalg.eigvalsh(1 / (a.get_all_distances() + np.diag(1.0 / a.numbers))) for a in (one, other)]
-    return bool(np.abs(spectra[0] - spectra[1]).max() < 0.03)
+    """True for the same minimum or its mirror image."""
+    return abs(energy(one) - energy(other)) < 0.003 and same_shape(one, other)
 
 
 def snapshots(

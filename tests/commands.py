@@ -12,6 +12,9 @@ from pathlib import Path
 
 Done = subprocess.CompletedProcess[str]
 BROKEN = Path(__file__).parent / "broken"
+LONGEST = 3600.0
+"""Seconds after which something that a test waits for will not come any more, however busy the machine is."""
+
 QUICK = ("-j", "0", "-b", "inversion_symmetry")
 
 
@@ -24,7 +27,7 @@ def command(*arguments: object, where: Path, columns: int = 150) -> Done:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=LONGEST,
         check=False,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assay.benchmarks.registry import registered_benchmarks
-from assay.composite import PAPER, Part, paper_composite
+from assay.composite import LITERAL, PAPER, Part, paper_composite
 from assay.errors import Cause
 from assay.gaps import Gap, Why
 from assay.observation import MetricValue, Observation
@@ -38,6 +38,17 @@ def test_the_fourteen_are_those_of_the_publication() -> None:
     assert len(named) == len(set(named)) == 10
     assert set(named) <= set(registered_benchmarks())
     assert [member.benchmark for member in PAPER if member.skips_single_cases] == ["molecules.noncovalent_interactions"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "general.stability", "molecules.reference_geometry", "molecules.tautomers", "molecules.ring_planarity",
+        "molecules.bond_lengths", "molecules.reactivity_neb",
+    ],
+)  # fmt: skip
+def test_the_literal_score_stands_beside_every_score_that_differs_from_the_publication(name: str) -> None:
+    assert LITERAL in [metric.name for metric in registered_benchmarks()[name].metrics]
 
 
 def test_the_composite_is_the_plain_mean_over_the_benchmarks_that_are_there() -> None:

@@ -38,7 +38,7 @@ SHORT = {name.partition(".")[2]: name for name in NAMES}
 OTHERS = [name for name in NAMES if not issubclass(registered_benchmarks()[name], Check)]
 MANDATORY = {
     "species_supported", "periodicity_support", "permutation_symmetry", "translation_invariance",
-    "rotation_invariance", "inversion_symmetry", "forces_match_energy", "deterministic",
+    "rotation_invariance", "inversion_symmetry", "forces_match_energy", "deterministic", "charge_and_spin_used",
 }  # fmt: skip
 
 every_benchmark = pytest.mark.parametrize("name", NAMES)
@@ -120,7 +120,8 @@ def passes_every_check_that_applies(model: str) -> None:
         assert verdict["evaluated"] > 0 or verdict["status"] == "unsupported"
         assert verdict["refused"] == 0
     skipped = {name for name, verdict in report.checks.items() if verdict["status"] == "unsupported"}
-    assert skipped == {"unit_conversion"} | ({"batch_consistent"} if model != "assay.sabotage:sound_batch" else set())
+    never = {"unit_conversion", "charge_and_spin_used"}
+    assert skipped == never | ({"batch_consistent"} if model != "assay.sabotage:sound_batch" else set())
 
 
 def order_of_observations_does_not_matter(name: str, model: str) -> None:
@@ -218,7 +219,8 @@ def _unseen() -> list[tuple[str, str, tuple[str, ...], str]]:
     """File, name, checks that must fail, and why none does, of every broken potential in the folder `broken`."""
     sys.path.insert(0, str(HERE / "broken"))
     found = []
-    for stem in ("forces", "symmetry", "periodic", "smoothness", "stress", "state", "blind_spots"):
+    stems = ("forces", "symmetry", "periodic", "smoothness", "stress", "state", "claims", "unnoticed", "blind_spots")
+    for stem in stems:
         for name, kind in vars(importlib.import_module(stem)).items():
             if isinstance(kind, type) and kind.__module__ == stem and getattr(kind, "caught_by", ()):
                 found.append((stem, name, kind.caught_by, getattr(kind, "because", "")))
@@ -240,6 +242,26 @@ def test_bugs_that_the_checks_were_not_written_for(stem: str, name: str, checks:
     workers = 1 if "memory_stable" in checks else 0
     report = run(f"{HERE / 'broken' / stem}.py:{name}", benchmarks=list(checks), workers=workers)
     assert {short: report.checks[short]["status"] for short in checks} == dict.fromkeys(checks, "failed")
+
+
+UNUSUAL = (
+    "SlabStress", "ExtraResults", "NoStress", "PublicMethodsOnly", "RefusesFlatCells", "ChargesAndSpins",
+    "ReadsWithoutClaim", "ElectronsMustFit", "sum_of_two",
+)  # fmt: skip
+MANNERS = (
+    "stress_matches_energy", "deterministic", "translation_invariance", "results_follow_ase", "charge_and_spin_used",
+    "thread_safe",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_manners_of_sound_models_are_no_faults(name: str) -> None:
+    report = run(f"{HERE / 'broken' / 'sound_but_unusual.py'}:{name}", benchmarks=list(MANNERS), workers=0)
+    found = {check: report.checks[check]["status"] for check in MANNERS}
+    assert {check for check, status in found.items() if status not in {"ok", "unsupported"}} == set(), report
+    reads = name in {"ChargesAndSpins", "ReadsWithoutClaim", "ElectronsMustFit"}
+    assert found["charge_and_spin_used"] == ("ok" if reads else "unsupported")
+    assert (found["stress_matches_energy"] == "ok") == (name not in {"NoStress", "PublicMethodsOnly"})
 
 
 def golden_path(model: str) -> Path:

@@ -14,7 +14,7 @@ from assay.api import Report
 
 HEAVY = ("ase", "torch", "jax", "scipy", "tblite", "kimpy")
 MODELS = (
-    "ase", "torch", "jax", "tblite", "kimpy", "calorine", "mace", "sevenn", "pebble", "cloudpickle", "psutil",
+    "ase", "torch", "jax", "tblite", "kimpy", "calorine", "mace", "sevenn", "cloudpickle", "psutil",
 )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_help_and_lists_import_no_model_package(arguments: list[str], words: str
 def test_help_imports_no_numpy(arguments: list[str]) -> None:
     text, packages = imported(*arguments)
     assert text.startswith("usage: assay")
-    assert packages & {*HEAVY, "numpy", "rich", "h5py", "pebble"} == set()
+    assert packages & {*HEAVY, "numpy", "rich", "h5py"} == set()
 
 
 def test_assertions_for_authors_import_neither_a_model_package_nor_a_test_framework() -> None:

@@ -10,8 +10,8 @@ from assay.errors import AssayError
 from assay.reasons import Reason, counted, grouped, not_supported, sentences
 
 JUMPS = [
-    Reason("Al-Al", "energy jump at the Al–Al distance of 5.877 Å: 0.0011 eV, allowed 0.0001"),
-    Reason("Al-Ni", "energy jump at the Al–Ni distance of 5.9 Å: 1.2e-03 eV, allowed 0.0001"),
+    Reason("Al-Al", "energy jump at an Al–Al distance of 5.877 Å: 0.0011 eV, allowed 0.0001"),
+    Reason("Al-Ni", "energy jump at an Al–Ni distance of 5.9 Å: 1.2e-03 eV, allowed 0.0001"),
 ]
 
 
@@ -37,7 +37,7 @@ def test_numbers_elements_and_labels_do_not_make_another_kind() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Reason("c", "force jump at the Al–Al distance of 5.877 Å: 0.0011 eV, allowed 0.0001"),
+        Reason("c", "force jump at an Al–Al distance of 5.877 Å: 0.0011 eV, allowed 0.0001"),
         Reason("c", "the energy is NaN"),
         Reason("c", JUMPS[0].text, cause="refused"),
     ],

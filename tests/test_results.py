@@ -59,7 +59,8 @@ def forget(store: Store, keys: set[str]) -> None:
 
 
 def replace_outcome(store: Store, case: str, status: str, reason: str, values: dict[str, object] | None = None) -> None:
-    """Write a newer outcome of the job of a case."""
+    """Write another outcome of the job of a case in place of the one it has."""
+    forget(store, {key_of(store, case)})
     store.append(Outcome(key_of(store, case), status, values or {}, reason, provenance={"finished": time.time() + 1e6}))
 
 

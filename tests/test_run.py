@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from commands import LONGEST
+
 MACHINE = Path(__file__).parent / "broken" / "machine.py"
 SMALL = ("rotation_invariance", "periodicity_support", "forces_match_energy")
 OPTIONS = [part for name in SMALL for part in ("-b", name)]
-LONGEST = 120.0
-"""Seconds after which something that a test waits for will not come any more."""
 
 
 def assay(*arguments: object) -> list[str]:
@@ -104,7 +104,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("raises", "failed", 1, "RuntimeError: this model has a bug"),
         ("leaves", "failed", 1, "SystemExit: 5"),
         ("answers_nan", "failed", 1, "returned the energy nan"),
-        ("hangs", "error", 3, "no answer within 4 s"),
+        ("hangs", "error", 3, "used no CPU time and gave no answer for 1 s"),
         ("dies", "error", 3, "signal SIGKILL"),
         ("runs_out_of_memory", "error", 3, "out of memory"),
         ("interrupts", "error", 3, "KeyboardInterrupt"),
@@ -226,6 +226,22 @@ def test_when_only_the_main_process_is_killed_its_workers_end(tmp_path: Path) ->
     gone, alive = psutil.wait_procs(workers, timeout=LONGEST)
     assert alive == []
     assert len(gone) == len(workers)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux ends a process with its parent")
+def test_a_worker_inside_compiled_code_ends_with_the_main_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "sleeping"
+    monkeypatch.setenv("SLEEPING", str(marker))
+    process = start("check", f"{MACHINE}:sleeps_in_compiled_code", *OPTIONS, "-j", 1, where=tmp_path)
+    while not marker.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    assert psutil.wait_procs(workers, timeout=LONGEST)[1] == []
 
 
 @pytest.mark.parametrize("whole_group", [True, False], ids=["from the terminal", "to the main process alone"])

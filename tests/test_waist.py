@@ -40,7 +40,7 @@ RIGHT = (
     "suites",
 )
 LEFT = ("assay.compute", "assay.models", "assay.sabotage", "assay.api", "assay.cli")
-CALCULATORS = ("ase.calculators", "torch", "jax", "tblite", "kimpy", "calorine", "pebble", "mace", "torchani")
+CALCULATORS = ("ase.calculators", "torch", "jax", "tblite", "kimpy", "calorine", "mace", "torchani")
 
 
 @cache

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from ase import Atoms
 
-from assay.compute.probes import timing
+from assay.compute.probes import sample, timing
 from assay.structure import Floats, Structure
 from toys import Toy
 
@@ -30,9 +29,10 @@ class Clock:
 
 
 def clock_of_the_probe(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock that the probe `timing` reads from now on."""
+    """The clock that the probes `timing` and `sample` read from now on."""
     clock = Clock()
-    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=clock))
+    for probe in (timing, sample):
+        monkeypatch.setattr(probe, "clock_of", lambda device: clock)
     return clock
 
 

@@ -11,6 +11,8 @@ def tolerance_phrases() -> list[str]:
     """What docs/verification.md says about structures and tolerances."""
     from assay import configurations, survey
     from assay.benchmarks.bases import derivative, limits
+    from assay.benchmarks.bases.records import SAME_ENERGY
+    from assay.benchmarks.builders import faces
     from assay.benchmarks.verification import energy_smooth, forces_conservative, forces_match_energy, memory_stable
     from assay.compute.probes import spacing
 
@@ -33,13 +35,17 @@ def tolerance_phrases() -> list[str]:
         f"fewer than {100 * derivative.ENOUGH:g} % are left",
         f"jumps of {exponent(energy_smooth.ENERGY_JUMP)} of the well depth in energy",
         f"{exponent(energy_smooth.FORCE_JUMP)} per Å of it in force",
-        f"{memory_stable.LIMIT:g} bytes kept per evaluation",
+        f"{memory_stable.LIMIT:g} bytes kept per evaluation, {memory_stable.OBJECT_LIMIT:g} per Atoms object",
+        f"{memory_stable.DROPPED_LIMIT:g} per Atoms object that was dropped, {memory_stable.LIMIT:g} per calculator",
+        f"and {memory_stable.RESIDENT_LIMIT / 1000:g} kB of the process per calculator",
+        f"by more than {exponent(SAME_ENERGY)} eV",
+        "multiples of 2⁻¹⁰ Å" if faces.GRID == 2.0**-10 else "multiples of another number",
     ]
 
 
 def performance_phrases() -> list[str]:
     """What docs/performance.md says about deadlines, bundles and batches, with small numbers as words."""
-    from assay.compute import bundling, cost, runner
+    from assay.compute import bundling, cost, overheads, runner, watchdog
     from assay.compute.engines import batch_size
     from assay.compute.engines import pool as batches
     from assay.compute.executors import DIED, HUNG
@@ -47,6 +53,12 @@ def performance_phrases() -> list[str]:
     sizes = [str(size) for size in batch_size.LADDER[1:]]
     return [
         f"{cost.TIMEOUT:g} s (`--timeout`)",
+        f"The first question to a model may take {cost.CostModel().contact_deadline:g} s",
+        f"less than {100 * watchdog.BUSY_SHARE:g} % of a core",
+        f"read and write less than {watchdog.LOADED_BYTES / 1e6:g} MB",
+        f"{watchdog.OUTER_FACTOR:g} times its deadline plus an hour",
+        f"{1e6 * overheads.PER_EVALUATION['SinglePoints']:g} µs (a single point)",
+        f"{1e3 * overheads.PER_EVALUATION['Band']:g} ms (a nudged elastic band)",
         f"plus {WORDS[round(cost.DEADLINE_FACTOR)]} times the most that the bundle may take",
         f"or {cost.UNCONVERGED_FACTOR:g} times where that adds no more than twice the {cost.TIMEOUT:g} s",
         f"{WORDS[runner.GIVE_UP[HUNG]]} workers in a row hang, or {runner.GIVE_UP[DIED]} die",
@@ -162,7 +174,9 @@ def run_phrases() -> list[str]:
         f"{motion.HOTTER:,.0f} K above the target".replace(",", " "),
         f"farther apart than {topology.STRETCHED:g} sums of covalent radii",
         f"the mean is above {heat.WARM:g} times the target",
-        f"change by less than {events.STILL:g} Å, or a temperature below {heat.COLD:g} times the target",
+        f"change by less than {events.STILL:g} Å",
+        f"the second half is below {heat.COLD:g} times the target",
+        f"further than {topology.STRETCHED:g} sums of covalent radii from every heavy atom",
         f"must change less than {energy_conservation.UNBALANCED:g} times as much",
     ]
 

@@ -23,7 +23,8 @@ from assay.sabotage import BROKEN, SOUND, is_caught
 from assay.sabotage.data import write_sound_data
 
 MARKS = {"ok": "·", "failed": "**F**", "unsupported": "", "error": "err"}
-NEEDS_WORKERS = {"memory_leak", "slow_leak", *(name for name, entry in BROKEN.items() if entry.never_answers)}
+LEAKS = {"memory_leak", "slow_leak", "keeps_atoms", "keeps_calculators"}
+NEEDS_WORKERS = {*LEAKS, *(name for name, entry in BROKEN.items() if entry.never_answers)}
 """In a process that has freed much memory a leak is not visible; models that never answer would stop this process."""
 
 OTHER_PHYSICS = {"emt", "lennard_jones"}

@@ -14,15 +14,17 @@ from typing import Any
 from assay.compute.cost import CostModel
 from assay.compute.executors import open_executor
 from assay.compute.plan import Plan, make_plan, write_plan
-from assay.compute.rechecking import require_same_answers
+from assay.compute.rechecking import require_same_answers, stored_noise, surveyed_elements
 from assay.compute.reuse import NOTHING_REUSED, Reuse, reused_results
 from assay.compute.runner import Runner
-from assay.compute.surveying import element_job, make_survey
+from assay.compute.surveying import make_survey
 from assay.data.source import DataSource, open_data
 from assay.elements import atomic_numbers
+from assay.errors import AssayError
 from assay.model import Model
 from assay.models.loading import load_model
 from assay.notebook import shown_progress
+from assay.places import with_own_folder
 from assay.report.document import check_document, score_document
 from assay.report.verdict import exit_code
 from assay.results import ModelResult, read_results
@@ -43,6 +45,11 @@ class Report:
     folder: Path | None
     gave_up: str = ""
     reuse: Reuse = NOTHING_REUSED
+    cpu_seconds: float = 0.0
+    """CPU seconds that were used for what was missing, without the survey."""
+
+    expected_seconds: float = 0.0
+    """The estimate of it, made before the run."""
 
     @property
     def passed(self) -> bool:
@@ -106,7 +113,7 @@ def check(
         model: an ASE calculator, a function or class that makes one, or a name as on the command line.
         output: results folder to keep and to resume from; by default nothing is kept.
         workers: worker processes; by default one per core, 0 to stay in this process.
-        timeout: seconds that are added to every deadline.
+        timeout: seconds without CPU time or an answer after which a worker hangs; added to every deadline in CPU time.
         limit: at most this number of cases of each check.
         all_species: check every species that the model supports, not a sample.
         elements: elements that the model claims, where it claims none itself, such as ("Cu", "Au").
@@ -154,7 +161,7 @@ def run(
         benchmarks: names or categories, to run only these.
         output: results folder to keep and to resume from; by default nothing is kept.
         workers: worker processes; by default one per core, 0 to stay in this process.
-        timeout: seconds that are added to every deadline.
+        timeout: seconds without CPU time or an answer after which a worker hangs; added to every deadline in CPU time.
         limit: at most this number of cases of each benchmark.
         all_species: check every species that the model supports, not a sample.
         elements: elements that the model claims, where it claims none itself, such as ("Cu", "Au").
@@ -191,21 +198,33 @@ def run_suite(
 ) -> Report:
     """Run a suite as `run` does, with all settings in one object."""
     chosen, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
-    opened = load_model(model, settings.device)
+    opened = _opened(model, output, settings)
     if settings.fresh and output is not None:
         Store.create(Path(output), opened.folder).put_aside()
     with _session(opened, output, settings) as runner:
-        stored = runner.known
+        stored, contact, replaced = runner.known, runner.cost.contact_deadline, _claim_folder(runner)
+        if runner.model.may_read_files:  # before the survey, whose new answers would stand beside old ones
+            first = surveyed_elements(runner.model.card, settings.elements)
+            require_same_answers(runner, stored, first, stored_noise(runner), contact)
         plan = _prepare(runner, chosen, settings, data)
         reuse = reused_results(stored, plan.jobs, runner.store.folder)
         if runner.model.may_read_files:
-            asked = [*plan.jobs.values(), *(element_job(z, plan.survey.card) for z in plan.survey.species)]
-            require_same_answers(runner, stored, asked, (plan.survey.noise_energy, plan.survey.noise_force))
+            noise = (plan.survey.noise_energy, plan.survey.noise_force)
+            require_same_answers(runner, stored, plan.jobs.values(), noise)
         write_plan(plan, runner, partial=settings.limit is not None)
+        before = runner.executor.cpu_seconds
         runner.complete(plan.jobs.values(), "benchmarks")
         result = read_results(runner.store, chosen)
-        result = replace(result, warnings=(*data.remarks, *result.warnings))
-        return Report(result, chosen, runner.store.folder if output is not None else None, runner.gave_up, reuse)
+        result = replace(result, warnings=(*data.remarks, *replaced, *result.warnings))
+        return Report(
+            result,
+            chosen,
+            runner.store.folder if output is not None else None,
+            runner.gave_up,
+            reuse,
+            runner.executor.cpu_seconds - before,
+            plan.seconds,
+        )
 
 
 def dry_run(
@@ -220,13 +239,13 @@ def dry_run(
     No benchmark is run, and the cases in the results folder stay as they are.
     """
     chosen, data = _chosen_suite(suite, benchmarks, settings), open_data(settings.data)
-    with _session(load_model(model, settings.device), None if settings.fresh else output, settings) as runner:
+    with _session(_opened(model, output, settings), None if settings.fresh else output, settings) as runner:
         return _prepare(runner, chosen, settings, data)
 
 
 def surveyed(model: object, output: str | Path | None = None, settings: Settings = DEFAULTS) -> Survey:
     """Survey a model: which elements and boundary conditions it supports. Answers in the results folder are reused."""
-    with _session(load_model(model, settings.device), output, settings) as runner:
+    with _session(_opened(model, output, settings), output, settings) as runner:
         return make_survey(runner, settings.all_species, settings.elements)
 
 
@@ -248,6 +267,29 @@ def _prepare(runner: Runner, suite: Suite, settings: Settings, data: DataSource)
     noise = any(benchmark.needs_noise for benchmark in suite.build())
     survey = make_survey(runner, settings.all_species, settings.elements, noise)
     return make_plan(suite.build(), survey, runner, settings.limit, data)
+
+
+def _opened(model: object, output: str | Path | None, settings: Settings) -> Model:
+    """The model, under a name with a results folder of its own."""
+    opened = load_model(model, settings.device)
+    return opened if output is None else with_own_folder(opened, Path(output))
+
+
+def _claim_folder(runner: Runner) -> list[str]:
+    """Note in the folder whose it is, before anything is computed; a warning if it was that of another version."""
+    store, model = runner.store, runner.model
+    if not (store.folder / "model.json").exists():
+        store.write_model(model.describe())
+    try:
+        before = store.read_model().get("fingerprint", model.fingerprint)
+    except AssayError:
+        return []  # the plan writes it again
+    in_python = model.reference is None or model.reference.payload is not None
+    if before == model.fingerprint or in_python:  # the hash of an object of Python may change without a reason
+        return []
+    return [
+        f"'{store.folder}' has results of another model or version called '{model.name}', which are kept and not scored"
+    ]
 
 
 @contextmanager

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from assay.elements import SYMBOLS
 from assay.errors import AssayError, Cause
-from assay.jobs import Data, Job
-from assay.observation import Metric, MetricValue, Observation, Plot, Verdict, grouped_metrics, mean_metric
+from assay.jobs import Data, Job, Probe, SinglePoints, structures_of
+from assay.observation import ELEMENTS, Metric, MetricValue, Observation, Plot, Verdict, grouped_metrics, mean_metric
 from assay.outcome import ERROR, FAILED, UNSUPPORTED, Outcome
 from assay.reasons import counted
 
@@ -129,24 +132,44 @@ class Benchmark:
 def planned_cases(benchmark: Benchmark, scope: Scope, limit: int | None = None) -> list[Case]:
     """The cases of a benchmark for a model, at most `limit` of them, or one that says why there are none.
 
-    Where the benchmark needs it, the precision of the model and its noise (eV, eV/Å) are in each context.
+    Where the benchmark needs it, the precision of the model, its noise (eV, eV/Å) and the energy of its lone atoms are
+    in each context.
     """
     survey = scope.survey
     if survey.contact_error:
         cases = [Case("contact", {}, lost=survey.contact_error)]
     else:
         cases = list(islice(benchmark.cases(scope), limit)) or [benchmark.without_cases(scope)]
+        cases = [_with_elements(case) for case in cases]
     if not benchmark.needs_noise:
         return cases
     noise = {"precision": survey.precision, "noise_energy": survey.noise_energy, "noise_force": survey.noise_force}
-    return [replace(case, context={**case.context, **noise}) for case in cases]
+    return [replace(case, context={**case.context, **noise, **_lone_atoms(case, survey)}) for case in cases]
+
+
+def _lone_atoms(case: Case, survey: Survey) -> Data:
+    """The energy (eV) per atom of the atoms of a case when they are alone: one number, or one for each structure."""
+    structures = next((job.structures for job in case.jobs.values() if isinstance(job, SinglePoints | Probe)), ())
+    by_atoms = {s.numbers.tobytes(): survey.lone_energy(s) for s in structures}
+    energies = [by_atoms[s.numbers.tobytes()] for s in structures]
+    if not any(energies):
+        return {}
+    return {"lone_energy": energies[0] if len(set(energies)) == 1 else np.array(energies)}
+
+
+def _with_elements(case: Case) -> Case:
+    """The case with the symbols of the elements in its jobs, unless it names them itself, as one without jobs does."""
+    numbers = {id(s.numbers): s.numbers for job in case.jobs.values() for s in structures_of(job)}
+    present = sorted({int(z) for array in numbers.values() for z in array})
+    known = ELEMENTS in case.context or not present
+    return case if known else replace(case, context={**case.context, ELEMENTS: [SYMBOLS[z - 1] for z in present]})
 
 
 def observe_case(benchmark: Benchmark, case: Case, outcomes: Mapping[str, Outcome]) -> Observation:
     """What is seen in a case: its own end if it has no jobs, a job that was lost or refused, else its numbers."""
     seen = _ended_early(benchmark, case, outcomes) or benchmark.observe(case, outcomes)
-    group = case.context.get("group")
-    return replace(seen, detail={**seen.detail, "group": group}) if group else seen
+    about = {name: case.context[name] for name in ("group", ELEMENTS) if case.context.get(name)}
+    return replace(seen, detail={**seen.detail, **about}) if about else seen
 
 
 def _ended_early(benchmark: Benchmark, case: Case, outcomes: Mapping[str, Outcome]) -> Observation | None:

@@ -51,6 +51,9 @@ class Cause(StrEnum):
     CHARGE = "charge"
     """The structure is an ion, and the model does not support charges."""
 
+    NOT_RESOLVED = "not_resolved"
+    """The model rounds its results so coarsely that the comparison says nothing."""
+
     NO_DATA = "no_data"
     """There is no reference data of the kind that the benchmark needs."""
 

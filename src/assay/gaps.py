@@ -20,6 +20,9 @@ class Why(StrEnum):
     OUTDATED = "outdated"
     """The results are of another version of the benchmark or of the model."""
 
+    DAMAGED = "damaged"
+    """The files of the results cannot be read."""
+
     NOT_FINISHED = "not finished"
     """Some cases ended in error or were not run."""
 

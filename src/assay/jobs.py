@@ -29,11 +29,15 @@ class SinglePoints:
 
     With `alone` the structures are evaluated by the calculator, one at a time, as checks of the calculator need it.
     Otherwise structures of many jobs may share a batch, if the model supports batches.
+
+    `sample` are the numbers of structures that the calculator must compute where all differ little from the first of
+    them. If the changes from there are the same in a batch, the batch computes the others.
     """
 
     structures: tuple[Structure, ...]
     properties: tuple[str, ...] = ("energy", "forces")
     alone: bool = False
+    sample: tuple[int, ...] = ()
 
     @property
     def force_calls(self) -> int:
@@ -62,6 +66,15 @@ class Probe:
     structures: tuple[Structure, ...] = ()
     settings: Data = field(default_factory=dict)
     force_calls: int = 1
+    calculators: int = 0
+    """Calculators that the probe builds for itself."""
+
+    processes: int = 0
+    """Processes that the probe starts, each with a calculator of its own."""
+
+    from_batches: int = 0
+    """How many of the evaluations come from batches if the model supports them."""
+
     poolable: ClassVar[bool] = False
 
     @property
@@ -226,7 +239,11 @@ def _add(parts: list[bytes], value: object) -> None:
         parts.append(f"{type(value).__name__}:{value!r};".encode())
 
 
+NOT_HASHED = {"force_calls", "calculators", "processes", "from_batches", "sample"}
+"""Fields of jobs that say what they cost, or the way to the same result, not what they are."""
+
+
 @cache
 def _hashed_fields(kind: type) -> tuple[str, ...]:
-    """Fields of a class that are part of a key: all but `force_calls`, which is an estimate of the cost."""
-    return tuple(item.name for item in fields(kind) if item.name != "force_calls")
+    """Fields of a class that are part of a key: all that decide about the result, within rounding."""
+    return tuple(item.name for item in fields(kind) if item.name not in NOT_HASHED)

@@ -83,6 +83,9 @@ class Model:
     may_read_files: bool = False
     """True for code of the user's, which may read files that the fingerprint does not cover."""
 
+    origin: str = ""
+    """A hash of where the model's file is, as seen from the results folder; empty for models without a file."""
+
     @property
     def name(self) -> str:
         """The name of the model in results and reports."""
@@ -95,7 +98,8 @@ class Model:
 
     def describe(self) -> dict[str, object]:
         """Card and fingerprint as plain data, for `model.json`."""
-        return {**asdict(self.card), "elements": self.card.symbols, "fingerprint": self.fingerprint}
+        origin = {"origin": self.origin} if self.origin else {}
+        return {**asdict(self.card), "elements": self.card.symbols, "fingerprint": self.fingerprint, **origin}
 
 
 def claims_card(name: str, claims: Any) -> ModelCard:

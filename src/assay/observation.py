@@ -12,6 +12,9 @@ from assay.jobs import Data
 from assay.outcome import ERROR, FAILED, OK
 from assay.score import mean_score, soft_threshold
 
+ELEMENTS = "elements"
+"""Where the context of a case and the detail of its observation keep the symbols of its elements."""
+
 
 @dataclass(frozen=True)
 class Observation:

@@ -20,6 +20,7 @@ _SPECIFIC = (
     re.compile(r"\b[TF]{3}\b|\b[xyz]{1,2}\b"),  # periodic directions and axes
     re.compile(r"#(?:[-–][\w#]+)+"),  # the rest of a label, as in "Cu-cluster"
     re.compile(r"#(?:(?:, | and | or | )#)+"),
+    re.compile(r"\ban?(?= #)"),  # "a Cu–Cu distance" and "an Al–Al distance" are of one kind
 )
 _ELEMENTS = re.compile(rf"the model does not (?:claim|support)((?: (?:{_ANY_SYMBOL}))+)")
 _CHARGES = re.compile(r"the model does not (?:claim|support) charges\b.*")

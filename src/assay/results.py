@@ -6,19 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+
 from assay.benchmark import NULL, Benchmark, Case, observe_case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.registry import registered_benchmarks
 from assay.categories import Category, certified, count_cases, make_category
-from assay.errors import Cause
+from assay.errors import AssayError, Cause
 from assay.gaps import Gap, Why, gap_of
 from assay.observation import MetricValue, Observation, Verdict
-from assay.outcome import ERROR, FAILED, OK, Outcome
+from assay.outcome import ERROR, FAILED, OK
 from assay.remarks import batch_remarks
 from assay.score import combine, mean_score
-from assay.store import Store
+from assay.store import Outcomes, Store
+from assay.store.description import sound_description
 from assay.suites import Suite
 from assay.suites.values import checked_values
+
+
+REASON_LENGTH = 10_000
+"""Characters of a reason that are kept."""
 
 
 @dataclass(frozen=True)
@@ -132,24 +139,71 @@ class ModelResult:
 
 
 def read_results(store: Store, suite: Suite) -> ModelResult:
-    """Results of one model for the benchmarks of a suite that have cases in the store."""
-    outcomes, description, stored = store.outcomes(), store.read_model(), store.benchmarks()
-    warnings = [*store.warnings, *_unknown(stored), *batch_remarks(outcomes.values())]
-    results, not_run = [], []
+    """Results of one model for the benchmarks of a suite that have cases in the store.
+
+    The store may come from anywhere: what cannot be read is left out, and a warning says so.
+    """
+    outcomes, stored = store.outcomes(), store.benchmarks()
+    description, warnings = _description(store)
+    warnings = [*store.notes, *store.warnings, *warnings, *_unknown(stored), *batch_remarks(outcomes.remarked())]
+    results, gaps = [], []
     for benchmark in suite.build():
         if benchmark.name not in stored:
-            not_run.append(_gap(benchmark, Why.NOT_RUN))
+            gaps.append(_gap(benchmark, Why.NOT_RUN))
             continue
-        stamp, rows = store.read_cases(benchmark.name)
-        if stamp != (benchmark.version, description.get("fingerprint", stamp.fingerprint)):
-            warnings.append(
-                f"the results of {benchmark.name} belong to another version of it or of the model; run it again"
-            )
-            not_run.append(_gap(benchmark, Why.OUTDATED))
-            continue
-        results.append(_result(_as_run(benchmark, store.read_settings(benchmark.name)), rows, outcomes))
-    missing = tuple(gap for gap in not_run if gap is not None)
+        try:
+            results.append(_read_result(benchmark, store, outcomes, description.get("fingerprint")))
+        except _Outdated as error:
+            warnings.append(str(error))
+            gaps.append(_gap(benchmark, Why.OUTDATED))
+        except AssayError as error:
+            warnings.append(str(error))
+            gaps.append(_gap(benchmark, Why.DAMAGED))
+    warnings += _lost_frames(outcomes.without_frames)
+    missing = tuple(gap for gap in gaps if gap is not None)
     return ModelResult(str(description.get("name", store.folder.name)), results, description, tuple(warnings), missing)
+
+
+class _Outdated(AssayError):
+    """Results of another version of the benchmark or of the model."""
+
+
+def _description(store: Store) -> tuple[dict[str, Any], list[str]]:
+    """The description of the model, and a warning about what cannot be read in it."""
+    try:
+        description, wrong = sound_description(store.read_model())
+    except AssayError as error:
+        return {}, [str(error)]
+    if not wrong:
+        return description, []
+    names = ", ".join(f"'{name}'" for name in wrong)
+    return description, [f"'{store.folder / 'model.json'}' has a wrong type at {names}, which was passed over"]
+
+
+def _read_result(benchmark: Benchmark, store: Store, outcomes: Outcomes, fingerprint: str | None) -> BenchmarkResult:
+    """What a benchmark says; an `AssayError` if its stored cases are of another version or cannot be used."""
+    name = benchmark.name
+    stamp, rows = store.read_cases(name)
+    if stamp != (benchmark.version, fingerprint or stamp.fingerprint):
+        raise _Outdated(f"the results of {name} belong to another version of it or of the model; run it again")
+    try:
+        return _result(_as_run(benchmark, store.read_settings(name)), rows, outcomes)
+    except AssayError:
+        raise
+    except Exception as error:  # one damaged benchmark must not lose the others
+        raise AssayError(
+            f"the results of {name} cannot be used ({type(error).__name__}: {error}); run it again"
+        ) from error
+
+
+def _lost_frames(reasons: Sequence[str]) -> list[str]:
+    """A warning about simulations whose frames are not in the results folder."""
+    if not reasons:
+        return []
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return [
+        f"{reasons[0]}{more}: copy the folder 'trajectories' too, or run the same command to compute what is missing"
+    ]
 
 
 def _gap(benchmark: Benchmark, why: Why) -> Gap | None:
@@ -180,9 +234,7 @@ def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:
     return replace(benchmark, **checked_values(type(benchmark), known, "the results folder"))
 
 
-def _result(
-    benchmark: Benchmark, rows: Sequence[tuple[Case, dict[str, str]]], outcomes: dict[str, Outcome]
-) -> BenchmarkResult:
+def _result(benchmark: Benchmark, rows: Sequence[tuple[Case, dict[str, str]]], outcomes: Outcomes) -> BenchmarkResult:
     observations = [_observe(benchmark, case, keys, outcomes) for case, keys in rows]
     scores = [benchmark.case_score(o) for o in observations]
     counted = [s for s in scores if s is not None]
@@ -216,15 +268,23 @@ def _null_score(cases: Sequence[Case], scores: Sequence[float | None]) -> float 
 def _data_sets(cases: Sequence[Case]) -> list[Mapping[str, str]]:
     """The data sets that cases name, each once, in their order."""
     found = [case.context["data"] for case in cases if "data" in case.context]
+    if not all(isinstance(data, Mapping) and all(isinstance(v, str) for v in data.values()) for data in found):
+        raise TypeError("a data set that is not described by texts")
     return list({str(sorted(data.items())): data for data in found}.values())
 
 
-def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: dict[str, Outcome]) -> Observation:
-    found = {role: outcomes[key] for role, key in keys.items() if key in outcomes}
+def _observe(benchmark: Benchmark, case: Case, keys: dict[str, str], outcomes: Outcomes) -> Observation:
+    found = {role: outcome for role, key in keys.items() if (outcome := outcomes.get(key)) is not None}
     if len(found) < len(keys):
-        return Observation(case.id, ERROR, reason="not run", cause=Cause.NOT_RUN)
+        reasons = (outcomes.lacking(key) for key in keys.values())
+        return Observation(case.id, ERROR, reason=next(filter(None, reasons), "not run"), cause=Cause.NOT_RUN)
     try:
-        return observe_case(benchmark, case, found)
+        seen = observe_case(benchmark, case, found)
+        errors = (error for error in seen.stderr.values() if error is not None)
+        numbers = [*seen.values.values(), *seen.tolerances.values(), *errors]
+        if not all(isinstance(number, int | float | np.number) for number in numbers):
+            raise TypeError("a value that is not a number")
+        return seen if len(seen.reason) <= REASON_LENGTH else replace(seen, reason=seen.reason[:REASON_LENGTH] + "…")
     except Exception as error:  # a bug of ours in one case must not lose the others
         return Observation(
             case.id, ERROR, reason=f"observing failed: {type(error).__name__}: {error}", cause=Cause.INTERNAL

@@ -11,7 +11,8 @@ from assay.elements import atomic_numbers
 from assay.errors import AssayError
 
 TIMEOUT = 30.0
-"""Seconds that are added to every deadline, unless the user chooses another number."""
+"""Seconds after which a worker without a sign of life hangs, unless the user chooses another number. They are also
+added to every deadline, which is in CPU time."""
 
 Progress = Callable[[int, int, str], None]
 """A function that is called while jobs run: force calls that are done, force calls in all, and what they are for."""
@@ -29,7 +30,7 @@ class Settings:
     """Worker processes; None for one per core, 0 to stay in this process."""
 
     timeout: float = TIMEOUT
-    """Seconds that are added to the deadline of every bundle of jobs."""
+    """Seconds without CPU time or an answer after which a worker hangs; added to every deadline, which is CPU time."""
 
     limit: int | None = None
     """At most this number of cases of each benchmark."""

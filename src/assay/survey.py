@@ -70,10 +70,16 @@ class Survey:
     refused_alone: tuple[int, ...] = ()
     """Elements whose single atom is refused while their dimer is not; its results may be those of another structure."""
 
+    lone_energies: Mapping[int, float] = field(default_factory=dict)
+    """Energy (eV) of a lone atom of each element; where the model refuses it, half of that of two touching atoms."""
+
     subjects: tuple[Subject, ...] = ()
     pbc: tuple[str, ...] = ()
     stress: bool = False
     precision: str = "float64"
+    measured_precision: str = ""
+    """The precision that the results show, whatever the model claims; empty if it was not measured."""
+
     noise_energy: float = 0.0
     noise_force: float = 0.0
     seconds_per_call: float = 0.02
@@ -118,6 +124,8 @@ class Survey:
                 notes.append(f"refuses elements that it claims: {_symbols(below)}")
         if self.invalid:
             notes.append(f"gives invalid results instead of an error: {_with_reasons(self.invalid)}")
+        if self.card.precision and self.noise_measured and self.measured_precision not in ("", self.precision):
+            notes.append(f"claims {self.card.precision}, but its results are those of {self.measured_precision}")
         if self.lost:
             notes.append(f"the worker was lost for elements: {_with_reasons(self.lost)}")
         return notes
@@ -147,6 +155,12 @@ class Survey:
             for subject in self.subjects
             if subject.crystal_factor is not None and pattern in self.pbc
         ]
+
+    def lone_energy(self, structure: Structure) -> float:
+        """The energy (eV) per atom of the atoms of a structure when they are alone; 0 if one of them is unknown."""
+        energies = [self.lone_energies.get(int(z)) for z in structure.numbers]
+        known = [energy for energy in energies if energy is not None]
+        return sum(known) / len(known) if known and len(known) == len(energies) else 0.0
 
     @property
     def usable(self) -> list[int]:
@@ -206,7 +220,9 @@ def repeats_job(survey: Survey) -> Probe | None:
     structures = [s for _, s in survey.clusters()] + [
         s for pattern in survey.periodic_patterns[:1] for _, s in survey.crystals(pattern)
     ]
-    return Probe("repeats", tuple(structures), force_calls=18 * len(structures)) if structures else None
+    if not structures:
+        return None
+    return Probe("repeats", tuple(structures), {"stress": True}, force_calls=18 * len(structures) + 75, calculators=1)
 
 
 def subject_labels(survey: Survey) -> list[str]:

@@ -56,14 +56,23 @@ def test_a_free_hydrogen_in_a_hole_of_water_is_lost(since: int) -> None:
     assert np.linalg.norm(FREE - START[0]) > 2.5
     result = placed(FREE, since)
     assert (result.kind, result.frame) == (HYDROGEN_LOSS, since)
-    assert result.score == result.seed_score == pytest.approx(0.5 + 0.5 * since / FRAMES)
+    assert result.score == result.literal_score == pytest.approx(0.5 + 0.5 * since / FRAMES)
     assert "O0-H1" in result.reason
+
+
+def test_a_free_hydrogen_that_comes_nearer_to_its_atom_without_a_bond_is_still_lost() -> None:
+    """FREE is beside another molecule; its place beside the own one is 2.19 Å from it, nearer than 2.5 Å."""
+    since, beside = 40, FREE - SITES[21] + SITES[0]
+    assert 1.46 < np.linalg.norm(beside - START[0]) < 2.5
+    path = np.repeat([FREE, beside, FREE], [60, 30, FRAMES - since - 90], axis=0)
+    result = placed(path, since)
+    assert (result.kind, result.frame) == (HYDROGEN_LOSS, since)
 
 
 def test_a_proton_that_another_molecule_takes_is_not_lost() -> None:
     result = placed(SITES[5] + np.array([0.0, -0.98, 0.0]), 60)
     assert (result.kind, result.score) == (STABLE, 1.0)
-    assert result.seed_score == 0.5 + 0.5 * 60 / FRAMES, "the published rule looks only at its own atom"
+    assert result.literal_score == 0.5 + 0.5 * 60 / FRAMES, "the published rule looks only at its own atom"
 
 
 def test_a_proton_in_the_next_cell_is_bonded_to_the_image_of_an_oxygen() -> None:

@@ -21,15 +21,15 @@ def comment(*observations: Observation) -> str:
 def test_every_kind_of_failure_is_told_and_the_worst_comes_first() -> None:
     text = comment(
         compared("Al-cluster", 2.0, "force jump at 4.1 Å: 2 eV, allowed 1"),
-        compared("Cu-Cu", 3.0, "energy jump at the Cu–Cu distance of 5.1 Å: 3 eV, allowed 1"),
-        compared("Al-Al", 9.0, "energy jump at the Al–Al distance of 5.9 Å: 9 eV, allowed 1"),
+        compared("Cu-Cu", 3.0, "energy jump at a Cu–Cu distance of 5.1 Å: 3 eV, allowed 1"),
+        compared("Al-Al", 9.0, "energy jump at an Al–Al distance of 5.9 Å: 9 eV, allowed 1"),
         Observation("Ni-Ni", FAILED, reason="ValueError: too close", cause="refused"),
         Observation("Pt-Pt", FAILED, reason="the model has no table for Pt", cause="refused"),
         Observation("Au-Au", ERROR, reason="no answer within 41 s", cause="worker_lost"),
         Observation("Ag-Ag", ERROR, reason="not enough memory", cause="out_of_memory"),
     )
     assert text == (
-        "fails for Al-Al, Cu-Cu: for example Al-Al: energy jump at the Al–Al distance of 5.9 Å: 9 eV, allowed 1; "
+        "fails for Al-Al, Cu-Cu: for example Al-Al: energy jump at an Al–Al distance of 5.9 Å: 9 eV, allowed 1; "
         "fails for Al-cluster: force jump at 4.1 Å: 2 eV, allowed 1; "
         "refused Ni-Ni (ValueError: too close); refused Pt-Pt (the model has no table for Pt); "
         "not finished for Ag-Ag (not enough memory); not finished for Au-Au (no answer within 41 s)"

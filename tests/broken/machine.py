@@ -6,6 +6,7 @@ Each is the sound potential for Cu and Au with one fault, named as on the comman
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -86,6 +87,51 @@ def crash() -> None:
     ctypes.string_at(0)
 
 
+def compute(seconds: float = 1.5) -> None:
+    """Use this much CPU time, however long it takes on a busy machine."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))
+
+
+def let_a_child_compute() -> None:
+    """Wait for a process that computes, in a process that waits for it."""
+    here = Path(__file__)
+    code = f"import sys; sys.path.insert(0, {str(here.parent)!r}); import {here.stem}; {here.stem}.compute()"
+    child = [sys.executable, "-c", code]
+    subprocess.run([sys.executable, "-c", f"import subprocess; subprocess.run({child!r}, check=True)"], check=True)
+
+
+def compute_for_ever() -> NoReturn:
+    """Use CPU time and never return."""
+    while True:
+        compute()
+
+
+def answer_slowly() -> None:
+    """Wait for an answer from elsewhere, without computing."""
+    time.sleep(0.2)
+
+
+def stop() -> None:
+    """Be stopped by a signal, but only if no one was before: the file named by STOPPED_BEFORE tells."""
+    marker = Path(os.environ["STOPPED_BEFORE"])
+    if not marker.exists():
+        marker.write_text("stopped")
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def end_quietly() -> NoReturn:
+    """End the process as if all was well."""
+    os._exit(0)
+
+
+def sleep_in_compiled_code() -> None:
+    """Never return from compiled code that lets no other thread run; the file named by SLEEPING tells that it began."""
+    Path(os.environ["SLEEPING"]).write_text("sleeping")
+    ctypes.PyDLL(None).sleep(3600)
+
+
 def leave() -> NoReturn:
     """Leave as a script would."""
     sys.exit(5)
@@ -129,6 +175,14 @@ leaves_on_gold = _only(has_gold, leave)
 interrupts_on_gold = _only(has_gold, interrupt)
 runs_out_of_memory_on_gold = _only(has_gold, run_out_of_memory)
 fails_on_gold = _only(has_gold, fail)
+
+computes_on_gold = _only(has_gold, compute)
+lets_a_child_compute_on_gold = _only(has_gold, let_a_child_compute)
+computes_for_ever_on_gold = _only(has_gold, compute_for_ever)
+answers_slowly = _only(_always, answer_slowly)
+stops_once_on_gold = _only(has_gold, stop)
+ends_quietly_on_gold = _only(has_gold, end_quietly)
+sleeps_in_compiled_code = _only(_always, sleep_in_compiled_code)
 
 dies_on_gold_clusters = _only(is_gold_cluster, die)
 hangs_on_gold_clusters = _only(is_gold_cluster, hang)

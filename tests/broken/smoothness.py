@@ -54,11 +54,13 @@ class WrongTableEntry(PairTerm):
 class ChargesCutOff(PairTerm):
     """Charges of 0.3 e repel one another up to 11 Å and not beyond."""
 
+    reach = 11.0
+
     def pairs(self, atoms: Atoms) -> Pairs:
-        return neighbour_pairs(atoms.positions, atoms.cell.array, atoms.pbc, 11.0)
+        return neighbour_pairs(atoms.positions, atoms.cell.array, atoms.pbc, self.reach)
 
     def term(self, distance: Floats) -> tuple[Floats, Floats]:
-        near, strength = distance < 11.0, 14.4 * 0.3**2
+        near, strength = 1.0 * (distance < self.reach), 14.4 * 0.3**2
         return near * strength / distance, -near * strength / distance**2
 
 
@@ -69,3 +71,93 @@ class EnergyWithThreeDecimals(CopperGold):
     def evaluate(self, atoms: Atoms) -> Values:
         values = super().evaluate(atoms)
         return values._replace(energy=round(values.energy, 3))
+
+
+@caught_by("energy_smooth")
+class NarrowSwitch(PairTerm):
+    """Pairs are switched off within 0.01 Å, smoothly: 0.02 eV in less than an atom travels in one step."""
+
+    height, width, begins = 0.02, 0.01, 4.0
+
+    def term(self, distance: Floats) -> tuple[Floats, Floats]:
+        x = np.clip((distance - self.begins) / self.width, 0.0, 1.0)
+        left, slope = 1.0 - x**3 * (10.0 - 15.0 * x + 6.0 * x**2), -30.0 * (x * (1.0 - x)) ** 2 / self.width
+        return self.height * left, self.height * slope
+
+
+@caught_by("energy_smooth")
+class WiderSwitch(NarrowSwitch):
+    """The same within 0.02 Å, and a tenth as high."""
+
+    height, width, begins = 0.002, 0.02, 4.433
+
+
+@caught_by("energy_smooth")
+class FourteenNeighbours(CopperGold):
+    """Only the fourteen nearest neighbours of an atom count: enough for a small cluster, not for a crystal."""
+
+    most = 14
+
+    def pairs(self, atoms: Atoms) -> Pairs:
+        found = super().pairs(atoms)
+        distance = np.linalg.norm(found.vector, axis=1)
+        near = distance < 2.2 * (self._radius[atoms.numbers][found.first] + self._radius[atoms.numbers][found.second])
+        found, distance = found.where(near), distance[near]
+        return found.where(self.listed(found, distance, len(atoms)))
+
+    def listed(self, found: Pairs, distance: Floats, count: int) -> np.ndarray:
+        """Pairs in which one atom is among the nearest of the other."""
+        keep = np.zeros(len(distance), dtype=bool)
+        for atom in range(count):
+            own = np.concatenate([np.flatnonzero(end == atom) for end in (found.first, found.second)])
+            keep[own[np.argsort(distance[own], kind="stable")[: self.most]]] = True
+        return keep
+
+
+@caught_by("energy_smooth")
+class ThirtyNeighbours(FourteenNeighbours):
+    """Only the thirty nearest neighbours of an atom count."""
+
+    most = 30
+
+
+@caught_by("energy_smooth")
+class FiftyNeighbours(FourteenNeighbours):
+    """Only the fifty nearest neighbours of an atom count."""
+
+    most = 50
+
+
+@caught_by("energy_smooth")
+class FirstThirtyNeighbours(FourteenNeighbours):
+    """Of the neighbours within the cutoff, the first thirty count, in the order of the list."""
+
+    most = 30
+
+    def listed(self, found: Pairs, distance: Floats, count: int) -> np.ndarray:
+        keep = np.zeros(len(distance), dtype=bool)
+        for atom in range(count):
+            own = np.concatenate([np.flatnonzero(end == atom) for end in (found.first, found.second)])
+            keep[np.sort(own)[: self.most]] = True
+        return keep
+
+
+@caught_by("energy_smooth")
+class FourteenNeighboursInTheOpen(FourteenNeighbours):
+    """Only the fourteen nearest neighbours of an atom count, in a model without periodic systems."""
+
+    claims = {"elements": ("Cu", "Au"), "pbc": ("FFF",)}  # type: ignore[assignment]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__(("Cu", "Au"))
+
+
+@caught_by("energy_smooth")
+class ChargesCutOffFarAway(ChargesCutOff):
+    """Charges of 0.3 e repel one another up to 17.3 Å and not beyond, in a model without periodic systems."""
+
+    claims = {"elements": ("Cu", "Au"), "pbc": ("FFF",)}  # type: ignore[assignment]  # noqa: RUF012
+    reach = 17.3
+
+    def __init__(self) -> None:
+        super().__init__(("Cu", "Au"))

@@ -97,3 +97,24 @@ class BufferOfPairs(CopperGold):
     def pairs(self, atoms: Atoms) -> Pairs:
         found = super().pairs(atoms)
         return found.where(np.arange(len(found.first)) < 40)
+
+
+@caught_by("translation_invariance", "rotation_invariance")
+class RoundedCoordinates(CopperGold):
+    """Coordinates are rounded to single precision; all else is computed in double precision."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        rounded = atoms.copy()
+        rounded.positions = atoms.positions.astype(np.float32)
+        return super().evaluate(rounded)
+
+
+@caught_by("rotation_invariance")
+class OrientedWithOffset(CopperGold):
+    """The energy depends on the orientation by about 1e-6 eV, and every atom adds 30 keV, as of its inner electrons."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        values = super().evaluate(atoms)
+        centred = atoms.positions - atoms.positions.mean(axis=0)
+        field = 1e-6 * float(np.abs(centred[:, 2]).sum()) if not atoms.pbc.any() else 0.0
+        return values._replace(energy=values.energy + field - 3e4 * len(atoms))

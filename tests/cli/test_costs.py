@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from rich.console import Console
 
+from assay.benchmark import Case
 from assay.cli.costs import cost_document, duration, print_costs
-from assay.compute.cost import BenchmarkCost, TimingCurve, Timings
+from assay.compute.cost import BenchmarkCost, Schedule, TimingCurve, Timings
 from assay.compute.plan import Plan
 from assay.jobs import SinglePoints
 from assay.model import ModelCard
@@ -17,9 +20,11 @@ NAME = "verification.net_force_zero"
 JOB = SinglePoints((DIMER,))
 
 
-def plan_of(cost: BenchmarkCost, timings: Timings, missing: bool = True) -> Plan:
+def plan_of(
+    cost: BenchmarkCost, timings: Timings, missing: bool = True, problem: str = "", cases: Sequence[Case] = ()
+) -> Plan:
     return Plan(
-        cases={NAME: []},
+        cases={NAME: list(cases)},
         versions={NAME: 1},
         settings={NAME: {}},
         jobs={"key": JOB},
@@ -28,8 +33,9 @@ def plan_of(cost: BenchmarkCost, timings: Timings, missing: bool = True) -> Plan
         survey=Survey(ModelCard("mine")),
         timings=timings,
         costs={NAME: cost},
-        clock_seconds=2.0,
+        schedule=Schedule(2.0, cost.seconds + 0.5),
         workers=2,
+        problem=problem,
     )
 
 
@@ -70,7 +76,7 @@ def test_sums_and_measured_sizes_are_printed(capsys: pytest.CaptureFixture[str])
     print_costs("mine", plan_of(BenchmarkCost(2, 1, 40, 4.0, False), LARGE), Console(width=200))
     printed = capsys.readouterr().out
     assert "3 jobs asked for, 1 distinct, 1 not in the store" in printed
-    assert "about 40 force calls, 0.1 s each: 4 s of one core, 2 s on the clock with 2 at a time" in printed
+    assert "about 40 force calls, 0.1 s each: 4.5 s of CPU time (0.5 s to load the model), 2 s on the clock" in printed
     assert "isolated structures of 6 to 60 atoms (2 ms to 0.2 s) and periodic structures of 4 atoms (10 ms)" in printed
 
 
@@ -84,9 +90,12 @@ def test_the_document_has_the_keys_of_the_contract() -> None:
         "jobs_missing": 1,
         "force_calls": 40,
         "seconds_per_call": 0.1,
-        "cpu_seconds": 4.0,
+        "cpu_seconds": 4.5,
+        "start_seconds": 0.5,
         "clock_seconds": 2.0,
         "workers": 2,
+        "problem": "",
+        "lost": {},
         "costs": [{"benchmark": NAME, "cases": 2, "jobs": 1, "force_calls": 40, "seconds": 4.0, "extrapolated": False}],
         "pace": [
             {"periodic": False, "atoms": 6, "seconds": 0.002, "seconds_together": 0.001},
@@ -102,3 +111,25 @@ def test_nothing_was_measured_where_nothing_is_missing(capsys: pytest.CaptureFix
     assert row["pace"] == []
     print_costs("mine", plan, Console(width=150))
     assert "measured on" not in capsys.readouterr().out
+
+
+def test_an_estimate_that_could_not_be_made_has_no_numbers_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = plan_of(BenchmarkCost(2, 1, 40, 4.0, False), SMALL, problem="no answer within 120 s of CPU time")
+    print_costs("mine", plan, Console(width=150))
+    printed = capsys.readouterr().out
+    assert "the time could not be estimated: no answer within 120 s of CPU time" in printed
+    (row,) = (line for line in printed.splitlines() if NAME in line)
+    assert row.replace("│", " ").split()[-1] == "?"
+    (document,) = cost_document({"mine": plan})["dry_run"]
+    assert document["problem"] == plan.problem
+    assert [document[key] for key in ("cpu_seconds", "start_seconds", "clock_seconds")] == [None] * 3
+    assert [cost["seconds"] for cost in document["costs"]] == [None]
+
+
+def test_cases_that_the_survey_lost_are_named_as_not_included(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = [Case("Tm-cluster", {}, lost="the worker died"), Case("Au-cluster", {}, lost="the worker died")]
+    plan = plan_of(BenchmarkCost(2, 1, 40, 4.0, False), SMALL, cases=lost)
+    print_costs("mine", plan, Console(width=150))
+    expected = "not included, because a worker was lost: Tm-cluster, Au-cluster (the worker died)"
+    assert expected in capsys.readouterr().out
+    assert cost_document({"mine": plan})["dry_run"][0]["lost"] == {case.id: case.lost for case in lost}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from assay.cli.main import main
+from assay.model import Model
+from assay.models.registry import NamedModel
 from commands import BROKEN, QUICK, command, document
+from faulty import MACHINE
 
 
 def test_a_model_that_prints_does_not_spoil_a_dry_run(tmp_path: Path) -> None:
@@ -41,8 +46,10 @@ def test_dry_run_says_where_the_time_goes(tmp_path: Path) -> None:
     (row,) = document(done.stdout)["dry_run"]
     costs = {cost["benchmark"].partition(".")[2]: cost for cost in row["costs"]}
     assert list(costs) == list(names)
-    for key, total in (("jobs", "jobs_missing"), ("force_calls", "force_calls"), ("seconds", "cpu_seconds")):
-        assert sum(cost[key] for cost in row["costs"]) == pytest.approx(row[total])
+    for key, total in (("jobs", "jobs_missing"), ("force_calls", "force_calls")):
+        assert sum(cost[key] for cost in row["costs"]) == row[total]
+    assert sum(cost["seconds"] for cost in row["costs"]) + row["start_seconds"] == pytest.approx(row["cpu_seconds"])
+    assert row["start_seconds"] > 0.0, "two workers load the model"
     assert all(cost["seconds"] > 0.0 and cost["extrapolated"] is False for cost in row["costs"])
     assert costs["memory_stable"]["seconds"] <= 10.0, "it keeps to its time"
     assert row["workers"] == 2
@@ -50,6 +57,37 @@ def test_dry_run_says_where_the_time_goes(tmp_path: Path) -> None:
     assert {pace["periodic"] for pace in row["pace"]} == {True, False}
     assert all(pace["seconds"] > 0.0 and pace["atoms"] >= 1 for pace in row["pace"])
     assert all(pace["seconds_together"] <= pace["seconds"] for pace in row["pace"])
+
+
+@pytest.mark.parametrize(
+    ("factory", "why"),
+    [("hangs", "used no CPU time and gave no answer for 1 s"), ("dies", "the worker died (signal SIGKILL)")],
+)
+def test_dry_run_without_an_estimate_says_why_and_ends_with_3(tmp_path: Path, factory: str, why: str) -> None:
+    arguments = ("run", f"{MACHINE}:{factory}", "-b", "net_force_zero", "-j", "1", "--timeout", "1", "--dry-run")
+    done = command(*arguments, where=tmp_path)
+    assert done.returncode == 3
+    assert "the time could not be estimated" in done.stdout
+    assert why in done.stdout
+    again = command(*arguments, "--json", where=tmp_path)
+    (row,) = document(again.stdout)["dry_run"]
+    assert again.returncode == 3
+    assert row["cpu_seconds"] is None
+    assert why in row["problem"]
+
+
+def test_dry_run_that_lost_some_elements_says_so_and_ends_with_3(tmp_path: Path) -> None:
+    arguments = ("run", f"{MACHINE}:dies_on_gold", "-b", "net_force_zero", "-j", "1", "--dry-run")
+    done = command(*arguments, where=tmp_path)
+    assert done.returncode == 3
+    assert "not included, because a worker was lost: Au (the worker died (signal SIGKILL))" in done.stdout
+    assert "the time could not be estimated" not in done.stdout
+
+
+def test_a_run_says_how_much_cpu_time_it_used_and_how_much_was_expected(tmp_path: Path) -> None:
+    arguments = ("run", "lj", "-b", "net_force_zero", "-j", "1")
+    assert re.search(r"[\d.]+ m?s of CPU time used, [\d.]+ m?s expected", command(*arguments, where=tmp_path).stderr)
+    assert "of CPU time used" not in command(*arguments, where=tmp_path).stderr, "nothing was left to compute"
 
 
 def test_dry_run_leaves_finished_results_as_they_are(tmp_path: Path) -> None:
@@ -104,3 +142,16 @@ def test_a_model_that_cannot_be_built_does_not_stop_the_others(tmp_path: Path) -
     alone = command("run", "broken.py:build", *options, where=tmp_path)
     assert (alone.returncode, alone.stdout) == (2, "")
     assert "cannot be built" in alone.stderr
+
+
+def test_each_model_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, open_named = list[str](), NamedModel.open
+
+    def counted(self: NamedModel, device: str | None = None) -> Model:
+        opened.append(self.card.name)
+        return open_named(self, device)
+
+    monkeypatch.setattr(NamedModel, "open", counted)
+    arguments = ["run", "lj", "emt", "-b", "net_force_zero", "-j", "0", "-o", str(tmp_path / "results")]
+    assert main([*arguments, "--device", "cpu"]) == 0
+    assert sorted(opened) == ["emt", "lj"]

@@ -12,7 +12,7 @@ from commands import Done, command, document
 
 BENCHMARK_KEYS = {"name", "version", "score", "stderr", "coverage", "metrics", "cases"}
 METRIC_KEYS = {"name", "value", "stderr", "unit", "threshold", "score", "coverage", "ideal", "tolerance_range"}
-CASE_KEYS = {"id", "status", "values", "stderr", "tolerances", "score", "reason", "cause", "unresolved"}
+CASE_KEYS = {"id", "status", "values", "stderr", "tolerances", "elements", "score", "reason", "cause", "unresolved"}
 CHECKS = {name: kind for name, kind in registered_benchmarks().items() if name.startswith("verification.")}
 
 
@@ -43,12 +43,14 @@ def test_score_document_has_the_keys_of_the_contract(copper: tuple[Path, Done]) 
         assert all(set(metric) == METRIC_KEYS for metric in benchmark["metrics"])
         assert benchmark["cases"]
         assert all(set(case) == CASE_KEYS for case in benchmark["cases"])
+        assert {e for case in benchmark["cases"] for e in case["elements"]} <= {"Cu", "H"}
         assert len(benchmark["cases"]) == benchmark["coverage"][1]
     certificate = model["categories"]["verification"]
     assert (certificate["score"], certificate["passed"], model["passed"]) == (None, True, True)
     assert model["score"] is None, "sound code alone is no score"
-    assert {gap["why"] for gap in model["missing"]} == {"not run"}
-    assert {gap["benchmark"].partition(".")[0] for gap in model["missing"]} == {"physicality", "molecules", "general"}
+    assert {gap["why"] for gap in model["gaps"]} == {"not run"}
+    assert [gap["benchmark"] for gap in model["gaps"]] == model["missing"]
+    assert {name.partition(".")[0] for name in model["missing"]} == {"physicality", "molecules", "general"}
     assert found["comparison"] is None
 
 

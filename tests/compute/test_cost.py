@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assay.compute import cost as cost_module
 from assay.compute.bundling import make_bundle
 from assay.compute.cost import (
     BUNDLE_SECONDS,
@@ -14,14 +15,23 @@ from assay.compute.cost import (
     UNCONVERGED_FACTOR,
     UNMEASURED,
     CostModel,
+    Evaluated,
     TimingCurve,
     Timings,
     time_limit,
 )
+from assay.compute.engines.batch_size import SPOT_CHECKS
 from assay.configurations import cluster
 from assay.jobs import Band, Dynamics, Job, Probe, Relaxation, SinglePoints
 from timed import gas
 from toys import model_of
+
+
+@pytest.fixture(autouse=True)
+def assay_itself_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The times of Assay itself are tested with the overheads."""
+    monkeypatch.setattr(cost_module, "own_seconds", lambda job: 0.0)
+
 
 START = cluster((29,))
 POWERS = TimingCurve(((10, 0.01), (100, 0.1), (1000, 10.0)))
@@ -113,9 +123,11 @@ def test_a_deadline_is_the_timeout_and_a_multiple_of_the_longest_time() -> None:
     assert cost.contact_deadline == 240.0
 
 
-def test_a_probe_that_watches_the_clock_costs_no_more_than_it_allows_itself() -> None:
+def test_a_probe_with_a_time_limit_leaves_out_what_it_has_no_time_for() -> None:
     cost = cost_of(0.01)
-    assert cost.seconds(Probe("memory", (START,), {"seconds": 3.0}, force_calls=1000)) == pytest.approx(3.0)
+    sizes = tuple(gas(n) for n in (12, 24, 48, 96))
+    assert cost.seconds(Probe("scaling", sizes, {"seconds": 3.0}, force_calls=400)) == pytest.approx(3.0), "1 + 2"
+    assert cost.seconds(Probe("scaling", sizes, {"seconds": 2.9}, force_calls=400)) == pytest.approx(1.0)
     assert cost.seconds(Probe("memory", (START,), {"seconds": 3.0}, force_calls=10)) == pytest.approx(0.1)
     assert cost.seconds(Probe("repeats", (START,), force_calls=1000)) == pytest.approx(10.0)
     assert [time_limit(job) for job in (Probe("memory", settings={"seconds": 3}), points(1))] == [3.0, None]
@@ -149,12 +161,48 @@ def test_the_clock_runs_as_long_as_the_busiest_worker() -> None:
 
     def clock(*steps: int) -> float:
         jobs: list[Job] = [Dynamics(START, steps=n - 1, seed=i) for i, n in enumerate(steps)]
-        return cost.clock_seconds([make_bundle([(str(i), job)], cost) for i, job in enumerate(jobs)], workers=2)
+        return cost.schedule([make_bundle([(str(i), job)], cost) for i, job in enumerate(jobs)], 2).clock_seconds
 
     assert clock(1000, 1000) == pytest.approx(100.0)
     assert clock(1000, 1000, 1000) == pytest.approx(200.0)
     assert clock(3000, 100, 100, 100) == pytest.approx(300.0), "one run is not shared"
     assert clock() == 0.0
+
+
+def test_every_worker_that_is_used_loads_the_model_and_each_number_of_atoms() -> None:
+    cost = CostModel(load_seconds=5.0, timings=Timings({False: TimingCurve(((12, 0.1),))}, first=3.0))
+    jobs = [SinglePoints((gas(n),) * 10) for n in (6, 6, 6, 8)]
+    bundles = [make_bundle([(str(i), job)], cost) for i, job in enumerate(jobs)]
+    assert cost.schedule(bundles, 1) == pytest.approx((5.0 + 4.0 + 6.0,) * 2)
+    clock, cpu = cost.schedule(bundles, 2)
+    assert cpu == pytest.approx(2 * 5.0 + 4.0 + 2 * 3.0 + 3.0), "6 atoms in both, 8 atoms in one"
+    assert clock == pytest.approx(5.0 + 3.0 + 2.0 + 3.0)
+    assert cost.schedule(bundles[:1], 2).cpu_seconds == pytest.approx(5.0 + 3.0 + 1.0)
+    assert cost.schedule([], 2) == (0.0, 0.0)
+
+
+def test_batches_have_first_evaluations_of_their_own_and_a_few_structures_are_also_evaluated_alone() -> None:
+    seen = Evaluated()
+    assert seen.add([(False, 5), (False, 5), (True, 5)]) == 2
+    assert seen.add([(True, n) for n in (5, 6, 7, 8)]) == 3, "the width up to 8 was compared before"
+    assert seen.add([(True, n) for n in (9, 10, 11, 12, 13)]) == 5 + SPOT_CHECKS
+    assert seen.add([(True, 9), (False, 9)]) == 0
+
+
+def test_a_probe_pays_for_its_own_calculators_and_processes() -> None:
+    timings = Timings({False: TimingCurve(((12, 0.1),))}, first=3.0)
+    cost = CostModel(load_seconds=50.0, timings=timings, build_seconds=7.0)
+    structures = (gas(4), gas(4), gas(6))
+    assert cost.seconds(Probe("x", structures, force_calls=10)) == pytest.approx(1.0)
+    assert cost.seconds(Probe("x", structures, force_calls=10, calculators=4)) == pytest.approx(1.0 + 4 * (7.0 + 6.0))
+    assert cost.seconds(Probe("x", structures, force_calls=10, processes=1)) == pytest.approx(1.0 + 50.0 + 6.0)
+
+
+def test_a_first_evaluation_is_counted_with_the_benchmark_that_makes_it() -> None:
+    cost = CostModel(timings=Timings({False: TimingCurve(((12, 0.1),))}, first=3.0))
+    seen = Evaluated()
+    assert cost.benchmark_cost(1, [SinglePoints((gas(6),))], seen).seconds == pytest.approx(3.1)
+    assert cost.benchmark_cost(1, [SinglePoints((gas(6), gas(7)))], seen).seconds == pytest.approx(3.2)
 
 
 def test_the_cost_of_a_benchmark_says_what_is_extrapolated() -> None:

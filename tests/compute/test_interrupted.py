@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +24,17 @@ from assay.outcome import Point, no_point
 from assay.store import Store, trajectory
 from assay.store.trajectory import SERIES, Recorder, Trajectory
 from assay.structure import Structure
+from commands import LONGEST
 from run_cases import springs
 
 FRAMES = 501  # 2000 steps of suite smoke, a frame every 4
-KILLS = 5
+KILLS, CALLS_BEFORE_A_KILL = 5, 300
+"""The model of a run that will be killed stops after this number of evaluations, however late the kill comes."""
+
 MODEL = '''
 """Springs at the distances of the reference geometry; slow, and saved often: a kill hits the middle of a run."""
 
+import itertools
 import os
 import time
 
@@ -43,7 +48,8 @@ trajectory.CHUNK_SECONDS = 0.15
 REST = DataSource().read("bonds")[0].records[0].structures[0]
 FIRST, SECOND = np.triu_indices(len(REST), 1)
 LENGTHS = np.linalg.norm(REST.positions[FIRST] - REST.positions[SECOND], axis=1)
-SECONDS = float(os.environ["SECONDS_PER_CALL"])
+SECONDS, MOST = float(os.environ["SECONDS_PER_CALL"]), float(os.environ["MOST_CALLS"])
+calls = itertools.count()
 
 
 class Springs(Calculator):
@@ -54,7 +60,7 @@ class Springs(Calculator):
         if not np.array_equal(atoms.numbers, REST.numbers):
             self.results = {"energy": float(atoms.positions.sum()), "forces": np.ones((len(atoms), 3))}
             return
-        time.sleep(SECONDS)
+        time.sleep(SECONDS if next(calls) < MOST else 3600.0)
         arms = atoms.positions[FIRST] - atoms.positions[SECOND]
         found = np.linalg.norm(arms, axis=1)
         pull = (20.0 * (found - LENGTHS) / found)[:, None] * arms
@@ -74,13 +80,13 @@ class Run:
         (folder / "model.py").write_text(MODEL, encoding="utf-8")
 
     @contextmanager
-    def started(self, seconds: float = 5e-3) -> Iterator[subprocess.Popen[str]]:
+    def started(self, seconds: float = 5e-3, most: float = inf) -> Iterator[subprocess.Popen[str]]:
         """The command in a process group of its own, which is gone afterwards."""
         options = ("-b", "bond_lengths", "--limit", "1", "-j", "1", "--json")
         process = subprocess.Popen(
             [sys.executable, "-m", "assay", "run", "model.py:Springs", *options],
             cwd=self.folder,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "SECONDS_PER_CALL": str(seconds)},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "SECONDS_PER_CALL": str(seconds), "MOST_CALLS": str(most)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -94,14 +100,14 @@ class Run:
     def to_the_end(self, seconds: float = 0.0) -> dict:
         """What the command prints when nobody disturbs it; how long an evaluation takes (s) changes no number."""
         with self.started(seconds) as process:
-            printed, complaints = process.communicate(timeout=120)
+            printed, complaints = process.communicate(timeout=LONGEST)
         assert process.returncode == 0, complaints
         return dict(json.loads(printed))
 
     @property
     def chunks(self) -> dict[str, bytes]:
         """What is on disk of the unfinished trajectory."""
-        return {path.name: path.read_bytes() for path in self.folder.glob("results/*/trajectories/*.parts/*.h5")}
+        return {path.name: path.read_bytes() for path in self.folder.glob("results/*/trajectories/*.parts/*/*.h5")}
 
     @property
     def frames(self) -> int:
@@ -110,7 +116,7 @@ class Run:
 
     def wait_for_frames(self, process: subprocess.Popen[str], more_than: int) -> None:
         """Until the run has written more than it had."""
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + LONGEST
         while self.frames <= more_than:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
@@ -155,11 +161,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict]:
 
 
 def test_five_kills_at_random_moments_leave_no_trace(tmp_path: Path, undisturbed: tuple[Run, dict]) -> None:
-    random = np.random.default_rng()  # any moment must do
+    random = np.random.default_rng(5)
     run, frames = Run(tmp_path / "run"), 0
     for _ in range(KILLS):
         kept = run.chunks
-        with run.started() as process:
+        with run.started(most=CALLS_BEFORE_A_KILL) as process:
             run.wait_for_frames(process, frames)
             time.sleep(random.uniform(0.0, 0.4))
             kill_group(process)
@@ -182,7 +188,7 @@ def test_workers_do_not_outlive_the_command(tmp_path: Path, undisturbed: tuple[R
         os.kill(process.pid, signal.SIGKILL)  # the command alone, as the kernel does when memory is short
         process.wait()
         printed = run.to_the_end()  # two writers of one trajectory would spoil it
-        assert not psutil.wait_procs(workers, timeout=5.0)[1]
+        assert not psutil.wait_procs(workers, timeout=LONGEST)[1]
     assert same(run, undisturbed[0])
     assert printed == undisturbed[1]
 
@@ -207,11 +213,28 @@ class Mortal:
         self.work(*arguments, **options)
         self.step()
 
+    def instead_of(self, work: Callable[..., object]) -> Callable[..., None]:
+        """Another function that has its steps in common with this one."""
+
+        def call(*arguments: object) -> None:
+            self.step()
+            work(*arguments)
+            self.step()
+
+        return call
+
     def step(self) -> None:
         """One step nearer to the kill."""
         if self.left == 0:
             raise Killed
         self.left -= 1
+
+
+def let_die(patched: pytest.MonkeyPatch, moment: int) -> None:
+    """Kill this process at the n-th step of giving files and folders their names."""
+    mortal = Mortal(os.replace, moment)
+    patched.setattr(os, "replace", mortal)
+    patched.setattr(os, "link", mortal.instead_of(os.link))
 
 
 def simulated(path: Path, calls: list[int], refuses: int) -> tuple[Ending, bytes]:
@@ -233,7 +256,7 @@ def test_there_is_no_wrong_moment_for_a_kill(tmp_path: Path, monkeypatch: pytest
     for moment in range(1000):
         path, calls = tmp_path / str(moment) / "a.h5", list[int]()
         with monkeypatch.context() as patched:
-            patched.setattr(os, "replace", Mortal(os.replace, moment))
+            let_die(patched, moment)
             try:
                 simulated(path, calls, 1000)
                 break  # so many moments there are not
@@ -251,7 +274,7 @@ def test_a_run_that_failed_fails_in_the_same_way_after_a_kill(tmp_path: Path, mo
     for moment in range(6):
         path = tmp_path / str(moment) / "a.h5"
         with monkeypatch.context() as patched:
-            patched.setattr(os, "replace", Mortal(os.replace, moment))
+            let_die(patched, moment)
             with pytest.raises(Killed):
                 simulated(path, [], 16)
         refuses = 16 if moment == 0 else 0  # with a chunk on disk the model is not asked any more
@@ -266,6 +289,8 @@ def test_frames_that_two_processes_have_written_are_there_once(tmp_path: Path) -
             for step in steps:
                 recorder.add(np.full((1, 3), float(step)), (step, -step, 0.0, 0.0))
             recorder.save({"step": steps[-1]})
+            if steps == range(4):
+                assert other.resume() == {"step": 3}
     other.finish({"step": 11})
     assert Trajectory(tmp_path / "a.h5").series("step").tolist() == list(range(12))
     assert Recorder(tmp_path / "a.h5", 1).resume() == {"step": 11}

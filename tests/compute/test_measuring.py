@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 
 from assay.compute.cost import CostModel, Timings
 from assay.compute.executors import open_executor
-from assay.compute.measuring import CAUTIOUS_POWER, LONGEST, measure_timings, spread, timing_job
+from assay.compute.measuring import (
+    CAUTIOUS_POWER,
+    LONGEST,
+    SAMPLED,
+    measure_difficulty,
+    measure_timings,
+    spread,
+    timing_job,
+)
 from assay.compute.probes.timing import run as run_probe
 from assay.compute.runner import Runner
 from assay.configurations import cluster, crystal
@@ -171,3 +179,44 @@ def test_the_structure_with_most_work_stands_for_its_size(tmp_path: Path, clock:
         known = machine.known
         assert known[machine.key(timing_job(start))].status == OK
         assert machine.key(timing_job(other)) not in known
+
+
+class HardGold(Slow):
+    """Takes ten times as long for gold, and does not converge for silver, which takes fifty times as long."""
+
+    def answer(self, atoms: Atoms) -> dict[str, object]:
+        """Nothing, after a while."""
+        self.clock.move({79: 9.0, 47: 49.0}.get(int(atoms.numbers[0]), 0.0) * self.each * len(atoms))
+        if atoms.numbers[0] == 47:
+            raise RuntimeError("not converged")
+        return super().answer(atoms)
+
+
+def of_element(number: int, count: int) -> list[Job]:
+    return [SinglePoints((Structure.build([number] * 10, gas(10).positions + 0.1 * i),)) for i in range(count)]
+
+
+def test_structures_that_are_hard_for_the_model_are_expected_to_take_longer(tmp_path: Path, clock: Clock) -> None:
+    easy, gold, silver = of_element(29, 30), of_element(79, 30), of_element(47, 30)
+    asked: list[int] = []
+    with runner(tmp_path, lambda: HardGold(clock, asked=asked)) as machine:
+        machine.cost.record_timings(measure_timings(machine, easy))
+        asked.clear()
+        found = measure_difficulty(machine, [easy, gold, silver, []])
+    assert len(asked) == 2 * (1 + SAMPLED), "silver is refused before it is counted"
+    assert {round(found[job]) for job in easy} == {1}
+    assert {round(found[job]) for job in gold} == {10}
+    assert {round(found[job]) for job in silver} == {49}
+    machine.cost.difficulty = found
+    assert machine.cost.seconds(gold[0]) == pytest.approx(10 * machine.cost.seconds(easy[0]), rel=0.2)
+    assert machine.cost.longest(gold[0]) == pytest.approx(10 * machine.cost.longest(easy[0]))
+
+
+def test_no_sample_is_measured_of_a_model_with_batches_or_of_what_costs_next_to_nothing(
+    tmp_path: Path, clock: Clock
+) -> None:
+    jobs = of_element(29, 300)
+    with runner(tmp_path / "batches", lambda: Slow(clock), build_batch=lambda: SlowBatch(clock)) as machine:
+        assert measure_difficulty(machine, [jobs]) == {}
+    with runner(tmp_path / "alone", lambda: Slow(clock)) as machine:
+        assert measure_difficulty(machine, [jobs[1:], jobs[:1]]).keys() == set(jobs[1:])

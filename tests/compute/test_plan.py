@@ -12,7 +12,7 @@ from assay.benchmarks.verification.deterministic import Deterministic
 from assay.benchmarks.verification.forces_conservative import ForcesConservative
 from assay.benchmarks.verification.forces_match_energy import ForcesMatchEnergy
 from assay.benchmarks.verification.net_force_zero import NetForceZero
-from assay.compute.cost import CostModel
+from assay.compute.cost import CostModel, Evaluated
 from assay.compute.executors import open_executor
 from assay.compute.plan import Plan, make_plan, write_plan
 from assay.compute.runner import Runner
@@ -56,9 +56,12 @@ def test_the_cost_is_known_before_the_run(runner: Runner, survey: Survey) -> Non
     plan = make_plan([ForcesMatchEnergy()], survey, runner)
     cluster, crystal = (1 + len(STEPS) * 2 * 3 * atoms for atoms in (6, 4))  # both ways along every coordinate
     assert plan.force_calls == cluster + 3 * crystal  # bulk, slab and wire
-    assert plan.seconds == pytest.approx(sum(runner.cost.seconds(job) for job in plan.jobs.values()))
-    assert plan.seconds_per_call == pytest.approx(plan.seconds / plan.force_calls)
-    assert plan.clock_seconds == pytest.approx(plan.seconds), "one process does one job after another"
+    bare = sum(runner.cost.seconds(job) for job in plan.jobs.values())
+    first = runner.cost.first_seconds(plan.jobs.values(), Evaluated())
+    assert plan.seconds == pytest.approx(bare + first + plan.start_seconds)
+    assert plan.start_seconds == pytest.approx(runner.cost.load_seconds)
+    assert plan.seconds_per_call == pytest.approx((bare + first) / plan.force_calls)
+    assert plan.schedule.clock_seconds == pytest.approx(plan.seconds), "one process does one job after another"
 
 
 def test_costs_by_benchmark_add_up_and_shared_jobs_count_once(runner: Runner, survey: Survey) -> None:
@@ -68,7 +71,8 @@ def test_costs_by_benchmark_add_up_and_shared_jobs_count_once(runner: Runner, su
     assert (second.cases, second.jobs, second.force_calls, second.seconds) == (4, 0, 0, 0.0)
     assert (third.jobs, third.force_calls) == (2, 2)
     assert plan.force_calls == first.force_calls + third.force_calls
-    assert plan.seconds == first.seconds + third.seconds > 0.0
+    assert plan.seconds == pytest.approx(plan.start_seconds + first.seconds + third.seconds)
+    assert third.seconds > 0.0
     assert len(plan.missing) == first.jobs + third.jobs
     assert not any(cost.extrapolated for cost in plan.costs.values())
 

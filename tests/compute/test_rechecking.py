@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ase.calculators.calculator import Calculator, all_changes
+from ase.calculators.lj import LennardJones
 
 from assay.api import run
 from assay.compute.rechecking import difference
@@ -73,6 +75,69 @@ def test_fresh_keeps_what_was_there_and_a_dry_run_moves_nothing(factory: Path) -
     assert (earlier / "model.json").is_file()
 
 
+def test_a_model_that_cannot_be_built_any_more_does_not_show_its_old_results(factory: Path) -> None:
+    command("run", "mine.py:trained", *ASKED, where=factory)
+    (factory / "weights.json").unlink()
+    ended = command("run", "mine.py:trained", *ASKED, where=factory)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "does not answer" in ended.stderr
+
+
+def test_no_answer_of_a_retrained_model_is_kept_under_the_key_of_an_old_one(factory: Path) -> None:
+    """The survey of a second benchmark asks more than that of the first: its answers must not be mixed."""
+    command("run", "mine.py:trained", "-b", "physicality.diatomics", "-o", "out", "-j", "0", where=factory)
+    before = set(_keys(factory))
+    train(factory, 0.5)
+    assert command("run", "mine.py:trained", *ASKED, where=factory).returncode == 2
+    assert set(_keys(factory)) == before
+
+
+def _keys(folder: Path) -> list[str]:
+    files = (folder / "out").glob("*/outcomes/*.jsonl")
+    return [json.loads(line)["key"] for path in files for line in path.read_text().splitlines()]
+
+
+class Lazy(Calculator):
+    """A finished calculator that reads its parameter when it is used for the first time."""
+
+    implemented_properties = ("energy", "forces", "stress")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = str(path)
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes) -> None:
+        super().calculate(atoms, properties, system_changes)
+        inner = LennardJones(sigma=2.3, epsilon=float(Path(self.path).read_text()), rc=8.0, smooth=True)
+        inner.calculate(atoms, properties, system_changes)
+        self.results = {name: inner.results[name] for name in self.implemented_properties}
+
+
+class OfThree(Lazy):
+    """Only the energy of three atoms or more depends on the file, beside an offset of 10 000 eV per atom."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes) -> None:
+        Calculator.calculate(self, atoms, properties, system_changes)
+        inner = LennardJones(sigma=2.3, epsilon=0.4, rc=8.0, smooth=True)
+        inner.calculate(atoms, properties, system_changes)
+        self.results = {name: inner.results[name] for name in self.implemented_properties}
+        count, parameter = len(self.atoms), float(Path(self.path).read_text())
+        self.results["energy"] += 0.01 * parameter * max(count - 2, 0) - 1e4 * count
+
+
+@pytest.mark.parametrize("kind", [Lazy, OfThree])
+def test_a_finished_calculator_that_reads_a_file_is_asked_again(kind: type[Lazy], tmp_path: Path) -> None:
+    weights, asked = tmp_path / "weights.txt", ("verification.net_force_zero",)
+    weights.write_text("0.4")
+    calculator = kind(weights)
+    first = run(calculator, benchmarks=asked, output=tmp_path / "out", workers=0, elements=("Cu",))
+    same = run(calculator, benchmarks=asked, output=tmp_path / "out", workers=0, elements=("Cu",))
+    assert (first.reuse.read, same.reuse.read) == (0, same.reuse.all)
+    weights.write_text("0.5")
+    with pytest.raises(AssayError, match="has changed since its results"):
+        run(calculator, benchmarks=asked, output=tmp_path / "out", workers=0, elements=("Cu",))
+
+
 def test_an_empty_folder_has_nothing_to_put_aside(tmp_path: Path) -> None:
     store = Store.create(tmp_path, "model")
     assert store.put_aside() is None
@@ -120,3 +185,9 @@ def point(energy: float, force: float = 1.0) -> Point:
 def test_answers_may_differ_by_rounding_and_noise_and_no_more(now: Point, noise: tuple, words: str) -> None:
     found = difference(point(-100.0), now, noise)
     assert (words in found) if words else not found
+
+
+def test_a_change_does_not_hide_in_the_offset_of_double_precision() -> None:
+    before, now = point(-80_000.123456789), point(-80_000.123356789)
+    assert not difference(before, now)
+    assert "the energy was" in difference(before, now, single=False)

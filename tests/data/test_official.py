@@ -9,6 +9,7 @@ import re
 import tarfile
 import zipfile
 from dataclasses import replace
+from math import cos, radians, sin
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,7 @@ def conformation(angle: float, energy: float) -> dict[str, object]:
     return {
         "title": "t",
         "smiles": "OO",
-        "coordinates": [[0, 1, 0], [0, 0, 0], [0, 0, 1.4], [1, 0, 1.4]],
+        "coordinates": [[0, 1, 0], [0, 0, 0], [0, 0, 1.4], [sin(radians(angle)), cos(radians(angle)), 1.4]],
         "elements": ["H", "O", "O", "H"],
         "charge": 0,
         "E[DLPNO-CCSD(T)](Ha)": energy,
@@ -85,13 +86,15 @@ def conformation(angle: float, energy: float) -> dict[str, object]:
 
 
 PLAIN = {k: v for k, v in conformation(0.0, -1.0).items() if not k.startswith(("torsion", "E[DLPNO"))}
+OXYWATER = PLAIN | {"coordinates": [[0, 1, 0], [0, 0, 0], [0, 0, 1.4], [0.9, -0.3, 0]]}
 REPOSITORY = tarred(
     {
         "MLFF_test_data-x/TorsionNet500/fragment_010.json": json.dumps([conformation(0, -1.0), conformation(15, -1.1)]),
         "MLFF_test_data-x/TorsionNet500/fragment_002.json": json.dumps([conformation(0, -1.0), conformation(15, -1.2)]),
         "MLFF_test_data-x/TorsionNet500/fragment_003.json": json.dumps([PLAIN, PLAIN]),
         "MLFF_test_data-x/TorsionNet500/fragment_004.json": "[]",
-        "MLFF_test_data-x/tautobase/tautomer_pair_1.json": json.dumps([PLAIN, PLAIN]),
+        "MLFF_test_data-x/tautobase/tautomer_pair_1.json": json.dumps([PLAIN, OXYWATER]),
+        "MLFF_test_data-x/tautobase/tautomer_pair_2.json": json.dumps([PLAIN, PLAIN]),
         "MLFF_test_data-x/README.md": "words",
     }
 )
@@ -176,6 +179,11 @@ def test_two_sets_of_one_repository_are_downloaded_once(mirror: Behaviour) -> No
     assert "cannot be read (it has no structures) and is left out" in torsions.remarks[1]
     assert tautomers.records[0].energies == pytest.approx((-1.5 * units.Hartree, -1.5 * units.Hartree))
     assert tautomers.card.sha256 == hashlib.sha256(REPOSITORY).hexdigest()
+    assert [record.id for record in tautomers.records] == ["tautomer_pair_1"]
+    (remark,) = tautomers.remarks
+    assert (
+        remark == "record 'tautomer_pair_2' of 'tautobase' has the same molecule twice (RMSD 0.0000 Å); it is left out"
+    )
 
 
 def test_one_packing_can_hold_two_sets_and_one_set_two_files(mirror: Behaviour) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,4 +137,64 @@ def test_no_geometry_however_odd_ends_in_a_crash(kind: str, natoms: int, numbers
         plausible(DataSet(card, (record,)), "here", strict=True)
     except AssayError as error:
         complaint = str(error)
-    assert not complaint or complaint.startswith("the data in 'here' cannot be in")
+    assert not complaint or complaint.startswith(
+        ("the data in 'here' cannot be in", "'set' has no record that can judge a model")
+    )
+
+
+def left_out(name: str, change: Callable[[Record], Record]) -> tuple[str, DataSet]:
+    """The name of the second record of an embedded set, and what remains of the set when that record is changed."""
+    data = embedded()[name].read()
+    spoilt = replace(data, records=(data.records[0], change(data.records[1]), *data.records[2:]))
+    return data.records[1].id, plausible(spoilt, "here", strict=True)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.01])
+def test_a_pair_of_tautomers_that_is_one_molecule_judges_no_model(shift: float) -> None:
+    """One minimum that was optimised twice; a sound model has an energy difference of zero and would fail."""
+
+    def twice(record: Record) -> Record:
+        first = record.structures[0]
+        return replace(record, structures=(first, first.moved(first.positions + shift * np.eye(len(first), 3))))
+
+    name, rest = left_out("assay-tautomers", twice)
+    assert name not in {record.id for record in rest.records}
+    assert len(rest.remarks) == 1
+    assert rest.remarks[0].startswith(f"record '{name}' of 'assay-tautomers' has the same molecule twice")
+    assert rest.remarks[0].endswith("it is left out")
+
+
+def test_equal_structures_with_different_energies_judge_no_model() -> None:
+    def contradictory(record: Record) -> Record:
+        return replace(record, structures=(record.structures[0], record.structures[0], *record.structures[2:]))
+
+    name, rest = left_out("assay-conformers", contradictory)
+    assert name not in {record.id for record in rest.records}
+    assert "two equal structures, 0 and 1, with different energies; it is left out" in rest.remarks[0]
+
+
+def test_a_conformer_that_stands_twice_with_one_energy_is_only_reported() -> None:
+    def doubled(record: Record) -> Record:
+        energies = record.energies or ()
+        return replace(record, structures=(*record.structures, record.structures[0]), energies=(*energies, energies[0]))
+
+    name, rest = left_out("assay-conformers", doubled)
+    assert name in {record.id for record in rest.records}
+    assert "two equal structures" in rest.remarks[0]
+
+
+def test_data_in_which_nothing_judges_a_model_is_an_error() -> None:
+    (data,) = defaults("tautomers")
+    first = data.records[0].structures[0]
+    alone = replace(data, records=(replace(data.records[0], structures=(first, first)),))
+    with pytest.raises(AssayError, match="'assay-tautomers' has no record that can judge a model: record"):
+        plausible(alone, "here", strict=False)
+
+
+def test_an_author_can_vouch_for_a_record_that_looks_useless() -> None:
+    def vouched(record: Record) -> Record:
+        first = record.structures[0]
+        return replace(record, structures=(first, first), info={**record.info, "unusual": True})
+
+    name, rest = left_out("assay-tautomers", vouched)
+    assert name in {record.id for record in rest.records}

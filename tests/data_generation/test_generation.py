@@ -14,6 +14,7 @@ from ase import Atoms
 from ase.calculators.morse import MorsePotential
 from ase.units import _amu, _c, _e
 
+from assay.data.embedded import SETS
 from assay.data.folder import read_folder
 
 SCRIPTS = Path(__file__).parents[2] / "data_generation"
@@ -129,3 +130,85 @@ def test_a_set_that_is_written_can_be_read(
     assert record.info == {"smiles": "C#N", "bond": [1, 2]}
     assert [structure.charge for structure in record.structures] == [0, 0]
     np.testing.assert_array_equal(record.structures[1].positions, ends[1].positions)
+
+
+OWN = ("assay-tautomers", "assay-geometries", "assay-torsions", "assay-reactions", "assay-conformers")
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_is_read_is_written_again_to_the_last_digit(
+    tools: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    entries = tools["folder"].read(name)
+    monkeypatch.setattr(tools["folder"], "SETS", tmp_path)
+    tools["folder"].write(name, {}, entries.values())
+    made, before = tmp_path / name, SETS / name
+    assert (made / "structures.xyz").read_bytes() == (before / "structures.xyz").read_bytes()
+    texts = [(folder / "data.toml").read_text(encoding="utf-8").partition("\n\n")[2] for folder in (made, before)]
+    assert texts[0] == texts[1]
+
+
+class Kitchen:
+    """A set with records of one atom, and a count of what was made."""
+
+    def __init__(self, folder: ModuleType) -> None:
+        self.folder, self.made, self.energy, self.broken = folder, [], -1.0, set()
+
+    def task(self, record: str, smiles: str = "[He]") -> object:
+        def make() -> object:
+            if record in self.broken:
+                raise ValueError("no convergence")
+            self.made.append(record)
+            frame = self.folder.Frame(Atoms("He", info={"charge": 0}), self.energy)
+            return self.folder.Entry(record, (frame,), {"smiles": smiles, "note": "computed"})
+
+        return self.folder.Task(make, {"smiles": smiles})
+
+    def generate(self, monkeypatch: pytest.MonkeyPatch, words: str, **smiles: str) -> dict[str, float]:
+        """The energy of each record in the set after a run of the script with these words on the command line."""
+        monkeypatch.setattr(sys, "argv", ["script", *words.split()])
+        self.made = []
+        tasks = {record: self.task(record, one) for record, one in smiles.items()}
+        self.folder.generate("set", {"kind": "stability", "level": "none"}, tasks)
+        return {record: entry.frames[0].energy for record, entry in self.folder.read("set").items()}
+
+
+@pytest.fixture
+def kitchen(tools: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kitchen:
+    monkeypatch.setattr(tools["folder"], "SETS", tmp_path)
+    return Kitchen(tools["folder"])
+
+
+def test_records_of_the_set_are_kept_and_only_new_ones_are_made(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kitchen.generate(monkeypatch, "", first="[He]", last="[He]")
+    kitchen.energy = -2.0
+    assert kitchen.generate(monkeypatch, "", first="[He]", middle="[He]", last="[He]") == {
+        "first": -1.0, "middle": -2.0, "last": -1.0,
+    }  # fmt: skip
+    assert kitchen.made == ["middle"]
+
+
+def test_a_record_that_is_asked_for_or_has_a_new_recipe_is_made_again(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kitchen.generate(monkeypatch, "", one="[He]", two="[He]", three="[He]")
+    kitchen.energy = -2.0
+    found = kitchen.generate(monkeypatch, "--only two", one="[He]", two="[He]", three="[He]")
+    assert found == {"one": -1.0, "two": -2.0, "three": -1.0}
+    kitchen.energy = -3.0
+    found = kitchen.generate(monkeypatch, "", one="[He]", two="[He]", three="[3He]")
+    assert found == {"one": -1.0, "two": -2.0, "three": -3.0}
+
+
+def test_a_record_that_cannot_be_made_again_stays_as_it_was(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    kitchen.generate(monkeypatch, "", one="[He]", two="[He]")
+    kitchen.energy, kitchen.broken = -2.0, {"two"}
+    assert kitchen.generate(monkeypatch, "--only two one", one="[He]", two="[He]") == {"one": -2.0, "two": -1.0}
+    assert kitchen.generate(monkeypatch, "", one="[He]", two="[3He]") == {"one": -2.0}
+
+
+def test_a_dry_run_writes_nothing(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kitchen.generate(monkeypatch, "--dry", one="[He]") == {}
+    assert kitchen.made == ["one"]

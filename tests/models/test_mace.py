@@ -93,6 +93,32 @@ def test_a_checkpoints_own_code_is_not_run(tmp_path: Path) -> None:
     assert mark.exists()
 
 
+def test_a_checkpoint_is_read_once_and_every_calculator_has_its_own_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from assay.models import _mace_checkpoint
+
+    path, reads, read = tmp_path / "mine.model", list[Path](), _mace_checkpoint.load_checked
+    path.write_bytes(checkpoint(OFF).read_bytes())
+    monkeypatch.setattr(_mace_checkpoint, "load_checked", lambda file, *given: reads.append(file) or read(file, *given))
+    model = load_model(f"mace:{path}")
+    first, second, batch = model.build(), model.build(), batch_of(model)
+    assert reads == [path]
+    water = from_atoms(molecule("H2O"))
+    before = answer_of(second, water)[0]
+    with torch.no_grad():
+        for parameter in first.models[0].parameters():  # type: ignore[attr-defined]
+            parameter.zero_()
+    assert answer_of(first, water)[0] != pytest.approx(before, abs=1e-3)
+    assert answer_of(second, water)[0] == pytest.approx(before, abs=1e-9)
+    assert batch.evaluate([water])[0][0] == pytest.approx(before, abs=1e-6)
+    path.write_bytes(checkpoint(MP).read_bytes())
+    assert len(load_model(f"mace:{path}").card.elements or ()) == 89
+    assert reads == [path, path]
+
+
 def _with_trap(content: bytes, line: str) -> bytes:
     """A pickle of a MACE model in which a line is put before the imports of every piece of source text."""
     for operation, value, at in reversed([*pickletools.genops(content)]):

@@ -8,8 +8,10 @@ import pytest
 
 from assay.api import Report
 from assay.gaps import Gap, Why
+from assay.observation import MetricValue, Observation
+from assay.outcome import OK, UNSUPPORTED
 from assay.report.document import check_document, score_document
-from assay.results import ModelResult
+from assay.results import BenchmarkResult, ModelResult
 from verdicts import benchmark, strictly
 
 CHECK = {
@@ -70,6 +72,18 @@ def test_numbers_that_are_not_finite_become_null(not_finite: ModelResult) -> Non
     assert found["metrics"][0]["value"] is None
 
 
+def test_a_case_names_the_tolerance_that_was_used_and_its_elements() -> None:
+    metrics = [MetricValue("error", 1.0, None, "Å", 0.5, 0.5), MetricValue("told", 1.0, None, "Å", None, None)]
+    values = {"error": 1.0, "told": 2.0}
+    usual = Observation("a", OK, values, detail={"elements": ["H", "O"]})
+    wide = Observation("b", OK, values, tolerances={"error": 0.8})
+    lost = Observation("c", UNSUPPORTED, detail={"elements": ["S"]})
+    found = BenchmarkResult("molecules.x", 1, 0.5, None, (2, 3), metrics, [usual, wide, lost], [0.5, 0.5, None])
+    (row,) = strictly(score_document([ModelResult("m", [found])], "smoke"))["models"][0]["benchmarks"]
+    assert [case["tolerances"] for case in row["cases"]] == [{"error": 0.5}, {"error": 0.8}, {}]
+    assert [case["elements"] for case in row["cases"]] == [["H", "O"], [], ["S"]]
+
+
 def test_the_documents_agree_with_the_results(sound_report: Report, broken_report: Report) -> None:
     assert check_document(sound_report.result)["passed"] is True
     rows = {row["name"]: row for row in check_document(broken_report.result)["checks"]}
@@ -94,7 +108,8 @@ def test_the_document_lists_what_is_missing_and_compares_over_what_all_finished(
     first, second = document["models"]
     assert (first["score"], first["missing"], first["benchmark_coverage"]) == (pytest.approx(0.45), [], [2, 2])
     assert (second["score"], second["benchmark_coverage"]) == (pytest.approx(0.6), [1, 2])
-    assert second["missing"] == [{"benchmark": "general.y", "why": "not run", "reason": ""}]
+    assert second["missing"] == ["general.y"]
+    assert second["gaps"] == [{"benchmark": "general.y", "why": "not run", "reason": ""}]
     assert first["categories"]["molecules"] == {
         "score": 0.5, "stderr": 0.5, "coverage": [2, 2], "benchmark_coverage": [1, 1], "passed": None
     }  # fmt: skip

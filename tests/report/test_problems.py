@@ -16,7 +16,7 @@ from assay.results import BenchmarkResult, ModelResult
 from assay.survey import Survey
 from verdicts import result, verdict
 
-JUMP = "fails for Al-Al: energy jump at the Al–Al distance of 5.877 Å: 0.0011 eV, allowed 0.0001; fails for Ni-Ni: NaN"
+JUMP = "fails for Al-Al: energy jump at an Al–Al distance of 5.877 Å: 0.0011 eV, allowed 0.0001; fails for Ni-Ni: NaN"
 LOST = "not finished for Cu-cluster, Au-cluster (no answer within 41 s at a load of 17; give more with --timeout 120)"
 REFUSED = "refused Pt-cluster (ValueError: distances below 0.5 Å are outside of the training data of this model)"
 

@@ -222,7 +222,8 @@ def answer_for_unclaimed_species(build: Build) -> float:
 def refused_claims(build: Build) -> float:
     """Number of claimed elements without finite values."""
     missing = 0
-    for symbol in build.claims:  # type: ignore[attr-defined]
+    claims = build.claims  # type: ignore[attr-defined]
+    for symbol in claims["elements"] if isinstance(claims, dict) else claims:
         try:
             e, f = values(build(), cluster(symbols=f"{symbol}8"))
             missing += not (np.isfinite(e) and np.isfinite(f).all())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.outcome import ERROR, OK, Outcome
 from assay.store import Store, codec
+from assay.store.outcome_file import OutcomeFile
 
 
 def outcome(key: str, value: float = 0.0, finished: float = 0.0, status: str = OK) -> Outcome:
@@ -45,20 +45,20 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts of all lines that are parsed from now on."""
-    texts: list[str] = []
-    parse: Callable[[str], object] = codec.loads
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The texts of all lines that are added to an index from now on."""
+    texts: list[bytes] = []
+    add = OutcomeFile._add_line
 
-    def loads(text: str) -> object:
+    def add_line(self: OutcomeFile, text: bytes) -> object:
         texts.append(text)
-        return parse(text)
+        return add(self, text)
 
-    monkeypatch.setattr(codec, "loads", loads)
+    monkeypatch.setattr(OutcomeFile, "_add_line", add_line)
     return texts
 
 
-def test_lines_that_were_parsed_are_not_parsed_again(store: Store, parsed: list[str]) -> None:
+def test_lines_that_were_parsed_are_not_parsed_again(store: Store, parsed: list[bytes]) -> None:
     for round_number in range(1, 4):
         store.append(outcome(f"mine{round_number}"))
         append(file_of(store), line(f"other{round_number}"))
@@ -73,7 +73,7 @@ def test_lines_that_were_parsed_are_not_parsed_again(store: Store, parsed: list[
         assert parsed == [], "nothing is new"
 
 
-def test_files_that_appear_are_read_and_files_that_vanish_are_forgotten(store: Store, parsed: list[str]) -> None:
+def test_files_that_appear_are_read_and_files_that_vanish_are_forgotten(store: Store, parsed: list[bytes]) -> None:
     append(file_of(store, "2.jsonl"), line("a", 2.0, 20.0))
     assert store.outcomes()["a"].values["value"] == 2.0
     append(file_of(store, "1.jsonl"), line("a", 1.0, 10.0) + line("b"))
@@ -97,7 +97,7 @@ def test_of_two_lines_of_one_moment_the_same_one_counts_whenever_they_were_read(
     as_if_new(store)
 
 
-def test_a_torn_line_is_reported_until_its_rest_is_there(store: Store, parsed: list[str]) -> None:
+def test_a_torn_line_is_reported_until_its_rest_is_there(store: Store, parsed: list[bytes]) -> None:
     whole = line("b", 7.0)
     append(file_of(store), line("a") + whole[:20])
     assert store.outcomes().keys() == {"a"}

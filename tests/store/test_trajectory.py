@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -16,8 +18,8 @@ from assay.store import trajectory
 from assay.store.trajectory import Recorder, Trajectory
 
 
-def record(path: Path, frames: int, first: int = 0, save_every: int = 7) -> Recorder:
-    recorder = Recorder(path, 2)
+def record(path: Path, frames: int, first: int = 0, save_every: int = 7, by: Recorder | None = None) -> Recorder:
+    recorder = by or Recorder(path, 2)
     for i in range(first, frames):
         recorder.add(np.full((2, 3), float(i)), (i, -i, 2.0 * i, 0.0))
         if (i + 1) % save_every == 0:
@@ -44,7 +46,7 @@ def test_an_interrupted_recording_continues_after_its_last_complete_chunk(tmp_pa
     assert state["step"] == 13
     assert state["energy"] == (0.1).hex()
     assert state["forces"].tolist() == np.full((2, 3), 0.1).tolist()
-    record(tmp_path / "a.h5", 30, first=14).finish({"step": 29})
+    record(tmp_path / "a.h5", 30, first=14, by=later).finish({"step": 29})
     assert Trajectory(tmp_path / "a.h5").series("step").tolist() == list(range(30))
 
 
@@ -55,7 +57,7 @@ def test_an_unfinished_trajectory_can_be_read(tmp_path: Path) -> None:
 
 def test_a_damaged_chunk_does_not_affect_earlier_chunks(tmp_path: Path) -> None:
     record(tmp_path / "a.h5", 21)
-    last = sorted((tmp_path / "a.parts").glob("*.h5"))[-1]
+    last = sorted((tmp_path / "a.parts").rglob("*.h5"))[-1]
     last.write_bytes(last.read_bytes()[:100])
     state = Recorder(tmp_path / "a.h5", 2).resume()
     assert state is not None
@@ -96,3 +98,89 @@ def test_memory_does_not_grow_with_the_number_of_frames(how: str, tmp_path: Path
         4.0 if how == "written" else 12.0
     )  # the error of a watched quantity is computed
     assert many["judged"] - few["judged"] < 12.0
+
+
+def both(path: Path) -> tuple[Recorder, Recorder]:
+    """Two processes in the middle of the same simulation of 100 frames; the first is ahead."""
+    return record(path, 80, save_every=20), record(path, 50, save_every=10)
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["with second names", "without"])
+def test_the_second_of_two_processes_does_not_spoil_the_trajectory_of_the_first(
+    tmp_path: Path, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", no_second_names)
+    path = tmp_path / "a.h5"
+    first, second = both(path)
+    record(path, 100, first=80, by=first).finish({"step": 99, "by": "first"})
+    assert first.overtaken_by is None
+    whole = path.read_bytes()
+    record(path, 100, first=50, by=second).finish({"step": 99, "by": "second"})
+    assert second.overtaken_by == {"step": 99, "by": "first"}
+    assert path.read_bytes() == whole
+    assert Trajectory(path).series("step").tolist() == list(range(100))
+    assert [p.name for p in tmp_path.iterdir()] == ["a.h5"]
+
+
+def no_second_names(*_: object) -> None:
+    raise PermissionError("this file system has no second names")
+
+
+def test_a_process_does_not_mix_its_frames_with_those_of_another(tmp_path: Path) -> None:
+    """Two runs of one simulation drift apart by rounding: frames of both in turn would jump."""
+    path = tmp_path / "a.h5"
+    first, second = Recorder(path, 2), Recorder(path, 2)
+    for recorder, place in ((first, 1.0), (second, 2.0)):
+        for i in range(10):
+            recorder.add(np.full((2, 3), place), (i, 0.0, 0.0, 0.0))
+            if i % 5 == 4:
+                recorder.save({"step": i})
+    second.finish({"step": 9})
+    (frames,) = Trajectory(path).chunks()
+    assert np.unique(frames.positions).tolist() == [2.0]
+
+
+def test_a_damaged_trajectory_is_replaced_and_a_complete_one_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    record(path, 30).finish({"step": 29})
+    path.write_bytes(path.read_bytes()[:-500])
+    later = Recorder(path, 2)
+    assert later.resume() is None
+    record(path, 30, by=later).finish({"step": 29})
+    assert len(Trajectory(path)) == 30
+
+
+def test_a_trajectory_without_its_beginning_is_not_resumed(tmp_path: Path) -> None:
+    record(tmp_path / "a.h5", 40, save_every=10)
+    (folder,) = (tmp_path / "a.parts").iterdir()
+    (folder / "000000000010.h5").unlink()
+    state = Recorder(tmp_path / "a.h5", 2).resume()
+    assert state is not None
+    assert state["step"] == 9, "what follows the hole is not used"
+
+
+def test_frames_that_vanish_are_said_and_never_joined(tmp_path: Path) -> None:
+    recorder = record(tmp_path / "a.h5", 40, save_every=10)
+    (folder,) = (tmp_path / "a.parts").iterdir()
+    (folder / "000000000010.h5").unlink()
+    with pytest.raises(AssayError, match="have vanished; run again"):
+        recorder.finish({"step": 39})
+    assert not (tmp_path / "a.h5").exists()
+
+
+def test_chunks_of_earlier_versions_are_resumed(tmp_path: Path) -> None:
+    """They were in the folder itself, and the state was an attribute."""
+    record(tmp_path / "a.h5", 20, save_every=10)
+    (folder,) = (tmp_path / "a.parts").iterdir()
+    for chunk in folder.iterdir():
+        with h5py.File(chunk, "r+") as file:
+            file["state"].attrs["plain"] = bytes(file["state/plain"][:]).decode()
+            del file["state/plain"]
+        chunk.rename(tmp_path / "a.parts" / chunk.name)
+    later = Recorder(tmp_path / "a.h5", 2)
+    state = later.resume()
+    assert state is not None
+    assert state["step"] == 19
+    record(tmp_path / "a.h5", 30, first=20, by=later).finish({"step": 29})
+    assert Trajectory(tmp_path / "a.h5").series("step").tolist() == list(range(30))

@@ -36,14 +36,14 @@ STILL = 0.002
 class RunJudgement(NamedTuple):
     """The result for a run: the kind of event, its first frame (None for a stable run), the reason, the score.
 
-    The score is None for a run that is too short to tell; `seed_score` is the score by the published rule.
+    The score is None for a run that is too short to tell; `literal_score` is the score by the published rule.
     """
 
     kind: str
     frame: int | None
     reason: str
     score: float | None
-    seed_score: float = 1.0
+    literal_score: float = 1.0
 
 
 def judge_run(
@@ -81,8 +81,8 @@ def judge_run(
         result = RunJudgement(TOO_COLD, 0, reason, 0.0)
     if result is None and too_short(scan.frames, freedom, renewal):
         result = RunJudgement(TOO_SHORT, None, "twice the target temperature would not show in so few frames", None)
-    seed_score = published_score(kelvin, target, expected, scan.hydrogens.detached, ended)
-    return (result or RunJudgement(STABLE, None, "", 1.0))._replace(seed_score=seed_score)
+    literal_score = published_score(kelvin, target, expected, scan.hydrogens.detached, ended)
+    return (result or RunJudgement(STABLE, None, "", 1.0))._replace(literal_score=literal_score)
 
 
 def _first_event(scan: _Scan, events: list[Event], ended: Problem, expected: int) -> RunJudgement | None:

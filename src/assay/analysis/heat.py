@@ -25,8 +25,9 @@ WARM, COLD = 1.2, 0.75
 SIGMAS = 4.0
 """A mean temperature differs from the target if a sound run would show it with the probability of 4 sigmas: 3e-5."""
 
-TELLING = 2.0
-"""A run is too short if a mean temperature of this multiple of the target would not differ from it significantly."""
+TELLING, MISSED = 2.0, 2.0
+"""A run is too short if `TELLING` times the target temperature may look like the target: if a mean temperature that is
+too low by `MISSED` sigmas, which has a probability of 2 %, would not differ from it significantly."""
 
 
 class Event(NamedTuple):
@@ -61,9 +62,10 @@ def temperature_limit(freedom: int, independent: float | Floats, sigmas: float) 
 
 
 def too_short(frames: int, freedom: int, renewal: float) -> bool:
-    """True if a run of this length would not show that its temperature is twice the target."""
+    """True if a run of this length would not show for sure that its temperature is twice the target."""
     independent = independent_temperatures(frames, renewal)
-    return frames < 10 or float(temperature_limit(freedom, independent, SIGMAS)) > TELLING
+    highest, lowest = (float(temperature_limit(freedom, independent, sigmas)) for sigmas in (SIGMAS, -MISSED))
+    return frames < 10 or highest > TELLING * lowest
 
 
 def overheating(

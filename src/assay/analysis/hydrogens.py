@@ -7,7 +7,7 @@ a liquid comes close to one atom after the other; only an atom that keeps it for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,7 @@ class Hydrogens:
         self.bonds = np.flatnonzero(topology.with_hydrogen)
         pairs = topology.pairs[self.bonds]
         first = topology.numbers[pairs[:, 0]] == 1
-        self.atoms, self.own = np.where(first, pairs[:, 0], pairs[:, 1]), np.where(first, pairs[:, 1], pairs[:, 0])
+        self.atoms = np.where(first, pairs[:, 0], pairs[:, 1])
         self.heavy = np.flatnonzero((topology.numbers > 1) & ~np.isin(topology.numbers, IONS))
         self.free_since, self.free_frames, self.holder, self.held_for = (
             np.full(len(self.bonds), start) for start in (-1, 0, FREE, 0)
@@ -65,25 +65,27 @@ class Hydrogens:
         self.frames += len(positions)
         away = lengths[:, self.bonds] > LOST
         for number in map(int, np.flatnonzero(away.any(axis=0) | (self.free_since >= 0))):
-            reach = self._reach(positions, number, away[:, number])
+            reach = self._reach(positions, number)
             for frame, near in enumerate(reach):
-                self._step(number, start + frame, near)
+                self._step(number, start + frame, near, bool(away[frame, number]))
 
-    def _reach(self, positions: Floats, number: int, away: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-        """For each frame the atoms that a hydrogen may be bonded to, the nearest first; its own if it is not away."""
-        atom, own = self.atoms[number], self.own[number : number + 1]
-        near = [own] * len(away)
+    def _reach(self, positions: Floats, number: int) -> Iterator[NDArray[np.int64]]:
+        """For each frame the atoms that a hydrogen may be bonded to, the nearest first."""
+        atom = self.atoms[number]
         limits = STRETCHED * (self.topology.radii[self.heavy] + self.topology.radii[atom])
-        for frame in map(int, np.flatnonzero(away)):
-            vectors = nearest_images(positions[frame, self.heavy] - positions[frame, atom], self.topology.cell)
+        for snapshot in positions:
+            vectors = nearest_images(snapshot[self.heavy] - snapshot[atom], self.topology.cell)
             ratio = np.linalg.norm(vectors, axis=1) / limits
-            order = np.argsort(ratio)
-            near[frame] = self.heavy[order[: int((ratio <= 1.0).sum())]]
-        return near
+            yield self.heavy[np.argsort(ratio)[: int((ratio <= 1.0).sum())]]
 
-    def _step(self, number: int, frame: int, near: NDArray[np.int64]) -> None:
-        """One frame of one hydrogen: it is free, still held by the same atom, or now held by another one."""
-        if not len(near):
+    def _step(self, number: int, frame: int, near: NDArray[np.int64], away: bool) -> None:
+        """One frame of one hydrogen: it is free, still held by the same atom, or now held by another one.
+
+        Within 2.5 Å of its own atom it is not free, and held only if it is bonded.
+        """
+        if not len(near) and not away:
+            self.held_for[number] = 0
+        elif not len(near):
             if self.free_since[number] < 0:
                 self.free_since[number], self.free_frames[number] = frame, 0
             self.free_frames[number] += 1

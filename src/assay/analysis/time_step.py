@@ -53,9 +53,11 @@ def _order(coarse: Floats, fine: Floats) -> float:
     return 0.5 * log2(max(float(coarse.mean()), 1e-300) / max(float(fine.mean()), 1e-300))
 
 
-def rounding(energies: Floats) -> float:
-    """The spacing (eV) of the numbers in which a model gives its energies: single or double precision."""
-    single = energies.astype(np.float32)
+def rounding(energies: Floats, single: bool = False) -> float:
+    """The spacing (eV) of the numbers in which a model computes its energies: single or double precision.
+
+    `single` is true where it is known to be single; otherwise the energies show it, unless something was added to them.
+    """
     largest = np.abs(energies).max(initial=0.0)
-    exact = bool((single.astype(float) == energies).all())
+    exact = single or bool((energies.astype(np.float32).astype(float) == energies).all())
     return float(np.spacing(np.float32(largest)) if exact else np.spacing(largest))

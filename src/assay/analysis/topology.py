@@ -12,10 +12,11 @@ from assay.analysis.motion import bonded_pairs
 from assay.structure import Floats, Structure
 
 LOST = 2.5
-"""A hydrogen is lost if it stays further than this (Å) from its atom and from all other heavy atoms until the end."""
+"""A hydrogen has left its atom if it is further than this (Å) from it; it is lost if no other atom holds it."""
 
 STRETCHED = 1.5
-"""A bond of two other atoms is broken if it is longer than this multiple of the sum of covalent radii: C-C at 2.3 Å."""
+"""A bond of two heavy atoms is broken if it is longer than this multiple of the sum of covalent radii: C-C at 2.3 Å. A
+hydrogen that has left its atom is held by another one up to the same multiple."""
 
 IONS = (3, 4, 11, 12, 19, 20, 37, 38, 55, 56)
 """Elements whose bonds are ignored, because a salt may dissolve."""

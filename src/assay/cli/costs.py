@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from assay.compute.cost import Timings
+from assay.compute.cost import BenchmarkCost, Timings
 from assay.compute.plan import Plan
 from assay.report.cells import cell
 
@@ -30,12 +30,19 @@ def _row(model: str, plan: Plan) -> dict[str, Any]:
         "jobs_missing": len(plan.missing),
         "force_calls": plan.force_calls,
         "seconds_per_call": plan.seconds_per_call,
-        "cpu_seconds": plan.seconds,
-        "clock_seconds": plan.clock_seconds,
+        "cpu_seconds": None if plan.problem else plan.seconds,
+        "start_seconds": None if plan.problem else plan.start_seconds,
+        "clock_seconds": None if plan.problem else plan.schedule.clock_seconds,
         "workers": plan.workers,
-        "costs": [{"benchmark": name, **asdict(cost)} for name, cost in plan.costs.items()],
+        "problem": plan.problem,
+        "lost": plan.lost,
+        "costs": [{"benchmark": name, **_cost(cost, plan)} for name, cost in plan.costs.items()],
         "pace": timing_rows(plan.timings) if plan.missing else [],
     }
+
+
+def _cost(cost: BenchmarkCost, plan: Plan) -> dict[str, Any]:
+    return {**asdict(cost), **({"seconds": None} if plan.problem else {})}
 
 
 def timing_rows(timings: Timings) -> list[dict[str, Any]]:
@@ -57,7 +64,7 @@ def print_costs(model: str, plan: Plan, console: Console) -> None:
     for name in COLUMNS[1:]:
         table.add_column(name, justify="right", no_wrap=True)
     for name, cost in plan.costs.items():
-        time = ("~ " if cost.extrapolated else "") + duration(cost.seconds)
+        time = "?" if plan.problem else ("~ " if cost.extrapolated else "") + duration(cost.seconds)
         table.add_row(cell(name), str(cost.cases), str(cost.jobs), str(cost.force_calls), time)
     console.print(table)
     for line in _lines(plan):
@@ -65,12 +72,18 @@ def print_costs(model: str, plan: Plan, console: Console) -> None:
 
 
 def _lines(plan: Plan) -> list[str]:
-    core, clock = duration(plan.seconds), duration(plan.clock_seconds)
+    """The sums, or why there are none."""
+    if plan.problem:
+        return [f"the time could not be estimated: {plan.problem}", "run the same command to try again"]
+    core, clock = duration(plan.seconds), duration(plan.schedule.clock_seconds)
     lines = [
         f"{plan.asked} jobs asked for, {len(plan.jobs)} distinct, {len(plan.missing)} not in the store",
-        f"about {plan.force_calls} force calls, {duration(plan.seconds_per_call)} each: {core} of one core, "
-        f"{clock} on the clock with {plan.workers} at a time",
+        f"about {plan.force_calls} force calls, {duration(plan.seconds_per_call)} each: {core} of CPU time "
+        f"({duration(plan.start_seconds)} to load the model), {clock} on the clock with {plan.workers} free cores",
     ]
+    if plan.lost:
+        names, reason = ", ".join(plan.lost), next(iter(plan.lost.values()))
+        lines.append(f"not included, because a worker was lost: {names} ({reason})")
     if plan.missing:
         lines.append(f"measured on {_sizes(plan.timings)}")
     beyond = [name for name, cost in plan.costs.items() if cost.extrapolated]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assay.cli.arguments import (
     CHECK_FAILED,
     DONE,
+    JOB_ERRORS,
     USAGE,
     Parser,
     add_benchmarks,
@@ -30,6 +31,7 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.api import Report, Settings
+    from assay.model import Model
 
 
 def add_run(commands: argparse._SubParsersAction) -> None:
@@ -61,7 +63,10 @@ def add_running_options(parser: Parser) -> None:
     )
     parser.add_argument("--limit", type=positive, metavar="N", help="at most N cases of each benchmark")
     parser.add_argument(
-        "--timeout", type=seconds, metavar="S", help="seconds added to every deadline before a job counts as hung (30)"
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="seconds without CPU time or an answer before a worker counts as hung; added to every deadline (30)",
     )
     parser.add_argument("--all-species", action="store_true", help="take every species, not a sample")
     parser.add_argument("--elements", metavar="X,Y", help="the elements that the model claims, for example Cu,Au")
@@ -90,9 +95,8 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_from(options)
     if options.dry_run:
         return show_dry_run(options.models, options.suite, options.benchmark, options, settings)
-    if len(options.models) > 1:
-        _require_models(options.models, settings)
-    reports = [report for model in options.models if (report := _run_one_of_several(model, options, settings))]
+    models = _opened(options.models, settings) if len(options.models) > 1 else options.models
+    reports = [report for model in models if (report := _run_one_of_several(model, options, settings))]
     if not reports:
         return USAGE
     if options.json:
@@ -105,23 +109,22 @@ def run(options: argparse.Namespace) -> int:
     return USAGE if code == DONE and len(reports) < len(options.models) else code
 
 
-def _require_models(models: Sequence[str], settings: Settings) -> None:
-    """Open every model before the first is run, so that a wrong name is reported at once."""
+def _opened(models: Sequence[str], settings: Settings) -> list[Model]:
+    """Every model, opened before the first is run, so that a wrong name is reported at once."""
     from assay.models.loading import load_model
 
     with models_print_to_stderr():
-        for model in models:
-            load_model(model, settings.device)
+        return [load_model(model, settings.device) for model in models]
 
 
-def _run_one_of_several(model: str, options: argparse.Namespace, settings: Settings) -> Report | None:
+def _run_one_of_several(model: str | Model, options: argparse.Namespace, settings: Settings) -> Report | None:
     """Run one model and print its tables; None, with the reason on standard error, for one that cannot be run."""
     try:
         report = run_model(model, options.suite, options.benchmark, options.output, settings)
     except AssayError as error:
         if len(options.models) == 1:
             raise
-        print_to_stderr([f"{model} was not run: {error}"])
+        print_to_stderr([f"{_name_of(model)} was not run: {error}"])
         return None
     if not options.json:
         from assay.report.table import print_problems, print_tables
@@ -133,17 +136,32 @@ def _run_one_of_several(model: str, options: argparse.Namespace, settings: Setti
     return report
 
 
-def run_model(model: str, suite: str, benchmarks: Sequence[str], output: Path, settings: Settings) -> Report:
+def run_model(model: str | Model, suite: str, benchmarks: Sequence[str], output: Path, settings: Settings) -> Report:
     """Run a suite on one model, with a progress bar on a terminal; warnings go to standard error."""
     from assay.api import run_suite
     from assay.cli.progress import progress_bar
 
-    with models_print_to_stderr(), progress_bar(model, enabled=sys.stderr.isatty()) as progress:
+    if not isinstance(model, str):
+        settings = replace(settings, device=None)  # an opened model is on its device
+    with models_print_to_stderr(), progress_bar(_name_of(model), enabled=sys.stderr.isatty()) as progress:
         report = run_suite(model, suite, benchmarks, output, replace(settings, progress=progress))
-    print_to_stderr([*report.result.warnings, *filter(None, [report.reuse.sentence()])])
+    print_to_stderr([*report.result.warnings, *filter(None, [report.reuse.sentence(), _time_used(report)])])
     if report.gave_up:
         print_to_stderr([f"stopped early, {report.gave_up}; run the same command to try again"])
     return report
+
+
+def _time_used(report: Report) -> str:
+    """The CPU time of the workers beside what was expected; empty if nothing was computed."""
+    from assay.cli.costs import duration
+
+    if not report.expected_seconds:
+        return ""
+    return f"{duration(report.cpu_seconds)} of CPU time used, {duration(report.expected_seconds)} expected"
+
+
+def _name_of(model: str | Model) -> str:
+    return model if isinstance(model, str) else model.name
 
 
 def settings_from(options: argparse.Namespace) -> Settings:
@@ -181,7 +199,7 @@ def _atomic_numbers(symbols: str | None) -> tuple[int, ...] | None:
 def show_dry_run(
     models: Sequence[str], suite: str, benchmarks: Sequence[str], options: argparse.Namespace, settings: Settings
 ) -> int:
-    """Print what would be computed for each model, and how long it would take."""
+    """Print what would be computed for each model, and how long it would take; 3 if that could not be estimated."""
     from assay.api import dry_run
     from assay.cli.costs import cost_document, print_costs
 
@@ -189,11 +207,11 @@ def show_dry_run(
         plans = {model: dry_run(model, suite, benchmarks, options.output, settings) for model in models}
     if options.json:
         print_json(cost_document(plans))
-        return DONE
-    console = open_console()
-    for model, plan in plans.items():
-        print_costs(model, plan, console)
-    return DONE
+    else:
+        console = open_console()
+        for model, plan in plans.items():
+            print_costs(model, plan, console)
+    return JOB_ERRORS if any(plan.problem or plan.lost for plan in plans.values()) else DONE
 
 
 def _show_scores(reports: Sequence[Report], output: Path) -> None:

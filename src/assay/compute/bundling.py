@@ -38,8 +38,8 @@ def make_bundles(jobs: Mapping[str, Job], cost: CostModel, deadline: float | Non
 
 
 def make_bundle(jobs: Sequence[KeyedJob], cost: CostModel, deadline: float | None = None) -> Bundle:
-    """Put jobs into one bundle, with the deadline of the cost model unless another one is given (s)."""
-    return Bundle(tuple(jobs), deadline or cost.deadline(job for _, job in jobs))
+    """Put jobs into one bundle, with the deadline of the cost model unless another one is given (CPU seconds)."""
+    return Bundle(tuple(jobs), deadline or cost.deadline(job for _, job in jobs), cost.timeout)
 
 
 def _needs_company(jobs: Sequence[KeyedJob], cost: CostModel) -> bool:

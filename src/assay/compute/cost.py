@@ -1,7 +1,7 @@
 """What computing costs: the expected time of a job, its deadline, and how much work a worker gets at once.
 
 Everything follows from measured times of one evaluation by the number of atoms, and from the time to load the model.
-Times are seconds on the clock of a worker.
+Times are CPU seconds, so that they do not depend on other programs; for a model on an accelerator they are wall times.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
+from assay.compute.engines.batch_size import SPOT_CHECKS, width_of
 from assay.compute.executors.base import Bundle
-from assay.jobs import Job, Probe, structures_of
+from assay.compute.overheads import own_seconds
+from assay.jobs import Job, Probe, SinglePoints, structures_of
 from assay.settings import TIMEOUT
 from assay.structure import Structure
 
@@ -79,11 +81,15 @@ def _power(below: tuple[int, float], above: tuple[int, float]) -> float:
 class Timings:
     """Timing curves for isolated and for periodic structures (the keys are `periodic`), alone and in batches.
 
-    `batched` is None for a model without batches.
+    `batched` is None for a model without batches. `first` is how much longer the first evaluation of a number of atoms
+    takes than the next ones: some models compile or load something for every size.
     """
 
     alone: Mapping[bool, TimingCurve]
     batched: Mapping[bool, TimingCurve] | None = None
+    first: float = 0.0
+    problem: str = ""
+    """Why no structure of the plan could be measured, so that these are only the times of small structures."""
 
     @classmethod
     def of_small_structures(cls, seconds: float, batched: float | None = None) -> Timings:
@@ -121,10 +127,44 @@ class BenchmarkCost:
     """Expected evaluations; minimisations may need more or fewer."""
 
     seconds: float
-    """Expected time on one core."""
+    """Expected CPU time."""
 
     extrapolated: bool
     """True when some systems are larger than all that were measured."""
+
+
+class Evaluated:
+    """The numbers of atoms that a worker has evaluated, in batches (True) or alone."""
+
+    def __init__(self) -> None:
+        self.sizes: set[tuple[bool, int]] = set()
+        self.widths: set[int] = set()
+
+    def add(self, sizes: Iterable[tuple[bool, int]]) -> int:
+        """Add numbers of atoms; returns how many first evaluations that makes.
+
+        Of the first batch of each width a few structures are also evaluated alone.
+        """
+        new = set(sizes)
+        by_width: dict[int, list[int]] = {}
+        for _, atoms in sorted(size for size in new if size[0]):
+            by_width.setdefault(width_of(atoms), []).append(atoms)
+        for width in by_width.keys() - self.widths:
+            new |= {(False, atoms) for atoms in by_width[width][:SPOT_CHECKS]}
+        self.widths |= by_width.keys()
+        new -= self.sizes
+        self.sizes |= new
+        return len(new)
+
+
+class Schedule(NamedTuple):
+    """The expected time of some bundles with some workers."""
+
+    clock_seconds: float
+    """Seconds until all are finished, on a machine with a core for each worker."""
+
+    cpu_seconds: float
+    """CPU seconds of all workers, with what it takes to start them."""
 
 
 @dataclass
@@ -137,7 +177,14 @@ class CostModel:
     has_batches: bool = False
     timeout: float = TIMEOUT
     load_seconds: float = 0.0
+    """CPU seconds to start a worker, load the model and get its first answer."""
+
     timings: Timings = UNMEASURED
+    build_seconds: float = 0.0
+    """CPU seconds to build one more calculator where the model is loaded."""
+
+    difficulty: dict[Job, float] = field(default_factory=dict)
+    """For jobs of which a sample was measured: the time of an evaluation, relative to others of the same size."""
 
     @classmethod
     def of_model(cls, model: Model, timeout: float = TIMEOUT) -> CostModel:
@@ -161,24 +208,46 @@ class CostModel:
         return self.has_batches and job.poolable
 
     def seconds(self, job: Job) -> float:
-        """The expected time of a job, on one core."""
+        """The expected time of a job, on one core, for sizes that the model has evaluated before."""
+        return self._evaluations(job) + own_seconds(job) + self._in_calculators_of_its_own(job)
+
+    def _evaluations(self, job: Job) -> float:
+        if self.has_batches and isinstance(job, SinglePoints) and job.sample:
+            return self._seconds(job, len(job.sample), False) + self._seconds(job, len(job.structures), True)
+        if self.has_batches and isinstance(job, Probe) and job.from_batches:
+            alone = job.force_calls - job.from_batches
+            return self._seconds(job, alone, False) + self._seconds(job, job.from_batches, True)
         return self._seconds(job, job.expected_calls, self.shares_batches(job))
+
+    def _in_calculators_of_its_own(self, job: Job) -> float:
+        """Seconds for calculators and processes that a probe starts: to build them, and for their first evaluations."""
+        if not isinstance(job, Probe):
+            return 0.0
+        first = self.timings.first * len({len(s) for s in job.structures})
+        return job.calculators * (self.build_seconds + first) + job.processes * (self.load_seconds + first)
 
     def longest(self, job: Job) -> float:
         """The longest time that a job should take: all evaluations that it may need, one structure after another."""
         return self._seconds(job, job.force_calls, batched=False)
 
-    def _seconds(self, job: Job, calls: int, batched: bool) -> float:
-        seconds, limit = calls * self.timings.seconds(structures_of(job), batched), time_limit(job)
-        return seconds if limit is None else min(seconds, limit)
+    def _seconds(self, job: Job, calls: float, batched: bool) -> float:
+        structures, limit = structures_of(job), time_limit(job)
+        calls = calls * self.difficulty.get(job, 1.0)
+        if limit is None:
+            return calls * self.timings.seconds(structures, batched)
+        total = 0.0
+        for structure in structures:  # a probe with a time limit leaves out what it has no time for
+            more = calls / len(structures) * self.timings.seconds([structure])
+            total += more if total + more <= limit else 0.0
+        return total
 
     @property
     def contact_deadline(self) -> float:
-        """Seconds that the first question may take, when no time is known and the model must be loaded."""
+        """CPU seconds that the first question may take, when no time is known and the model must be loaded."""
         return 4.0 * self.timeout
 
     def deadline(self, jobs: Iterable[Job]) -> float:
-        """Seconds after which a worker that runs these jobs is considered to hang."""
+        """CPU seconds after which a worker that runs these jobs is killed."""
         seconds = sum(self.longest(job) for job in jobs)
         unconverged = min((UNCONVERGED_FACTOR - DEADLINE_FACTOR) * seconds, 2.0 * self.timeout)
         return self.timeout + 3.0 * self.load_seconds + DEADLINE_FACTOR * seconds + unconverged
@@ -193,16 +262,36 @@ class CostModel:
             return max(BUNDLE_SECONDS, total)
         return max(BUNDLE_SECONDS, min(self.load_seconds, total / BUNDLES, LONGEST_BUNDLE))
 
-    def clock_seconds(self, bundles: Iterable[Bundle], workers: int) -> float:
-        """The expected time until all bundles are finished; each worker takes one bundle after another."""
-        busy = [0.0] * max(workers, 1)
-        for bundle in bundles:
-            heapq.heapreplace(busy, busy[0] + sum(self.seconds(job) for _, job in bundle.jobs))
-        return max(busy)
+    def schedule(self, bundles: Iterable[Bundle], workers: int) -> Schedule:
+        """The expected time of all bundles; each worker takes one bundle after another.
 
-    def benchmark_cost(self, cases: int, jobs: Sequence[Job]) -> BenchmarkCost:
-        """The cost of the jobs that a benchmark with this number of cases still needs."""
+        Every worker loads the model, and makes its own first evaluation of each number of atoms.
+        """
+        busy = [(0.0, number) for number in range(max(workers, 1))]
+        evaluated: dict[int, Evaluated] = {}
+        for bundle in bundles:
+            seconds, number = busy[0]
+            seconds += 0.0 if number in evaluated else self.load_seconds
+            jobs = [job for _, job in bundle.jobs]
+            seconds += sum(map(self.seconds, jobs)) + self.first_seconds(
+                jobs, evaluated.setdefault(number, Evaluated())
+            )
+            heapq.heapreplace(busy, (seconds, number))
+        return Schedule(max(seconds for seconds, _ in busy), sum(seconds for seconds, _ in busy))
+
+    def first_seconds(self, jobs: Iterable[Job], evaluated: Evaluated) -> float:
+        """Seconds for the first evaluations of numbers of atoms that are not in `evaluated`; they are added to it."""
+        return self.timings.first * evaluated.add(
+            (self.shares_batches(job), len(s)) for job in jobs for s in structures_of(job)
+        )
+
+    def benchmark_cost(self, cases: int, jobs: Sequence[Job], evaluated: Evaluated | None = None) -> BenchmarkCost:
+        """The cost of the jobs that a benchmark with this number of cases still needs.
+
+        `evaluated` are the numbers of atoms of benchmarks before it.
+        """
         calls, seconds = sum(job.expected_calls for job in jobs), sum(self.seconds(job) for job in jobs)
+        seconds += self.first_seconds(jobs, evaluated or Evaluated())
         measured = all(self.timings.covers(structures_of(job)) for job in jobs if time_limit(job) is None)
         return BenchmarkCost(cases, len(jobs), calls, seconds, extrapolated=not measured)
 

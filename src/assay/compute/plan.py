@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from assay.benchmark import Benchmark, Case, Scope, planned_cases, with_null
 from assay.compute.bundling import make_bundles
-from assay.compute.cost import BenchmarkCost, Timings
-from assay.compute.measuring import measure_timings
+from assay.compute.cost import BenchmarkCost, Evaluated, Schedule, Timings
+from assay.compute.measuring import measure_difficulty, measure_timings
 from assay.compute.protocols.null import null_outcome
 from assay.compute.runner import Runner
+from assay.configurations import symbol
 from assay.jobs import Job
 from assay.store import Stamp
 from assay.survey import Survey
@@ -41,15 +42,28 @@ class Plan:
     survey: Survey
     timings: Timings
     costs: dict[str, BenchmarkCost]
-    clock_seconds: float
-    """Expected time on the clock, with all workers."""
+    schedule: Schedule
+    """Expected times of all that is missing, with all workers."""
 
     workers: int
+    problem: str = ""
+    """Why the time could not be estimated; empty if it was."""
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Elements and cases that are not in the estimate, because the survey lost a worker, with the reason."""
+        cases = {case.id: case.lost for group in self.cases.values() for case in group if case.lost}
+        return {symbol(z): reason for z, reason in self.survey.lost.items()} | cases
 
     @property
     def seconds(self) -> float:
-        """Expected time on one core."""
-        return sum(cost.seconds for cost in self.costs.values())
+        """Expected CPU time of all workers."""
+        return self.schedule.cpu_seconds
+
+    @property
+    def start_seconds(self) -> float:
+        """The part of it that is needed to start the workers and to load the model in each of them."""
+        return max(self.seconds - sum(cost.seconds for cost in self.costs.values()), 0.0)
 
     @property
     def force_calls(self) -> int:
@@ -59,7 +73,8 @@ class Plan:
     @property
     def seconds_per_call(self) -> float:
         """The mean time of an evaluation; that of a small structure when no evaluation is left."""
-        return self.seconds / self.force_calls if self.force_calls else self.survey.seconds_per_call
+        seconds = self.seconds - self.start_seconds
+        return seconds / self.force_calls if self.force_calls else self.survey.seconds_per_call
 
 
 def make_plan(
@@ -77,6 +92,7 @@ def make_plan(
     missing = runner.missing(jobs.values())
     if missing:
         runner.cost.record_timings(measure_timings(runner, jobs.values()))
+        runner.cost.difficulty = measure_difficulty(runner, list(_left_for_each(cases, missing, runner).values()))
     workers = runner.executor.workers
     return Plan(
         cases=cases,
@@ -88,8 +104,9 @@ def make_plan(
         survey=survey,
         timings=runner.cost.timings,
         costs=_costs(cases, missing, runner),
-        clock_seconds=runner.cost.clock_seconds(make_bundles(missing, runner.cost), workers),
+        schedule=runner.cost.schedule(make_bundles(missing, runner.cost), workers),
         workers=workers,
+        problem=survey.contact_error or runner.gave_up or runner.cost.timings.problem,
     )
 
 
@@ -102,13 +119,23 @@ def _with_null(benchmark: Benchmark, case: Case) -> Case:
 
 def _costs(cases: dict[str, list[Case]], missing: Mapping[str, Job], runner: Runner) -> dict[str, BenchmarkCost]:
     """The cost of the missing jobs by benchmark; a shared job is counted with the first benchmark that asks for it."""
+    evaluated = Evaluated()
+    return {
+        name: runner.cost.benchmark_cost(len(cases[name]), jobs, evaluated)
+        for name, jobs in _left_for_each(cases, missing, runner).items()
+    }
+
+
+def _left_for_each(
+    cases: Mapping[str, Sequence[Case]], missing: Mapping[str, Job], runner: Runner
+) -> dict[str, list[Job]]:
+    """The missing jobs of each benchmark, without those that a benchmark before it asks for."""
     left = dict(missing)
-    costs = {}
+    jobs = {}
     for name, group in cases.items():
         keys = {runner.key(job): None for case in group for job in case.jobs.values()}
-        jobs = [left.pop(key) for key in keys if key in left]
-        costs[name] = runner.cost.benchmark_cost(len(group), jobs)
-    return costs
+        jobs[name] = [left.pop(key) for key in keys if key in left]
+    return jobs
 
 
 def write_plan(plan: Plan, runner: Runner, partial: bool = False) -> None:

@@ -1,7 +1,11 @@
-"""Worker processes that start clean, whatever script started them."""
+"""Worker processes that start clean, whatever script started them, and end with the process that started them."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import signal
+import sys
 import threading
 from multiprocessing import context, spawn
 from multiprocessing.process import BaseProcess
@@ -37,3 +41,22 @@ class CleanSpawn(context.SpawnContext):
     """The context that makes `CleanProcess`."""
 
     Process = CleanProcess
+
+
+PR_SET_PDEATHSIG = 1
+"""The request to Linux to send a signal to this process when its parent ends (prctl.h)."""
+
+
+def end_with_parent(parent: int) -> None:
+    """Let the system kill this process when the process that started it ends, whatever it is computing then.
+
+    Nobody would use the results or stop it. Linux only; elsewhere a worker ends as soon as its Python code runs.
+
+    Args:
+        parent: the process id of the parent.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the request
+        os._exit(1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from assay.compute.bundling import make_bundle, make_bundles
 from assay.compute.cost import CostModel
-from assay.compute.executors.base import DIED, HUNG, Bundle, Executor, Finished, KeyedJob
+from assay.compute.executors.base import DIED, HUNG, STOPPED, Bundle, Executor, Finished, KeyedJob
 from assay.compute.progress import report_simulation_steps
 from assay.errors import Cause
 from assay.jobs import Dynamics, Job, job_key
@@ -16,9 +16,9 @@ from assay.model import Model
 from assay.outcome import ERROR, Outcome
 from assay.settings import Progress, silent
 from assay.stopping import stop_if_asked
-from assay.store import Store
+from assay.store import Outcomes, Store
 
-GIVE_UP = {HUNG: 4, DIED: 40}
+GIVE_UP = {HUNG: 4, DIED: 40, STOPPED: 4}
 """When this number of workers in a row are lost in the same way, without one finished job in between, the run stops.
 A model that hangs costs a deadline each time, a model that dies only a moment."""
 
@@ -32,7 +32,7 @@ class Runner:
     executor: Executor
     cost: CostModel
     progress: Progress = silent
-    known: dict[str, Outcome] = field(default_factory=dict)
+    known: Outcomes = field(default_factory=Outcomes)
     """The outcomes that the store had when it was read last, by the keys of their jobs."""
 
     gave_up: str = ""
@@ -51,9 +51,9 @@ class Runner:
         return self._keys[job]
 
     def missing(self, jobs: Iterable[Job]) -> dict[str, Job]:
-        """Jobs by their keys, each once, that have no outcome yet or ended in an error."""
+        """Jobs by their keys, each once, that have no outcome yet, lost their trajectory, or ended in an error."""
         wanted = {self.key(job): job for job in jobs}
-        return {k: job for k, job in wanted.items() if k not in self.known or self.known[k].status == ERROR}
+        return {key: job for key, job in wanted.items() if self.known.status(key) in (None, ERROR)}
 
     def complete(self, jobs: Iterable[Job], what: str, deadline: float | None = None) -> None:
         """Run what is missing. Afterwards `known` has an outcome for each job, unless too many workers were lost.
@@ -65,6 +65,8 @@ class Runner:
         """
         stop_if_asked()  # a package that the model imports may have swallowed the exception
         missing = self.missing(jobs)
+        if not missing:
+            return
         total, done = sum(job.expected_calls for job in missing.values()), 0
 
         def report(steps: int = 0) -> None:
@@ -99,13 +101,15 @@ class Runner:
             # They were in common batches, so any of them may be the guilty one.
             middle = len(left) // 2
             return [make_bundle(left[:middle], self.cost), make_bundle(left[middle:], self.cost)]
+        if finished.lost == STOPPED and self.lost_in_a_row < GIVE_UP[STOPPED]:
+            return [make_bundle(left, self.cost)]  # a signal from elsewhere is no job's fault
         return self._without_suspect(finished, left)
 
     def _unfinished(self, jobs: Sequence[KeyedJob]) -> list[KeyedJob]:
         """The jobs of a lost bundle that have no new outcome."""
         written = self.store.outcomes()
         # An outcome that was there before the bundle started is the old error, not a new answer.
-        return [(key, job) for key, job in jobs if key not in written or self.known.get(key) == written[key]]
+        return [(key, job) for key, job in jobs if key not in written or self.known.line(key) == written.line(key)]
 
     def _without_suspect(self, finished: Finished, left: Sequence[KeyedJob]) -> list[Bundle]:
         """What to run after a worker was lost at the first unfinished job, which is tried alone or becomes an error."""

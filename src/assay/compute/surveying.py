@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.compute.clock import is_cpu
 from assay.compute.runner import Runner
 from assay.configurations import boxed, cluster, crystal, dimer, symbol
 from assay.errors import INVALID, AssayError, Cause
@@ -57,7 +58,8 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
         if outcome is not None and outcome.cause == Cause.NOT_BUILT:
             raise AssayError(reason)
         return Survey(card, contact_error=reason or "the first contact gave no result")
-    runner.cost.record_load_time(_wall(outcome))
+    runner.cost.record_load_time(_start_seconds(outcome) + _seconds(outcome))
+    runner.cost.build_seconds = float(outcome.values.get("seconds_to_build", 0.0))
     seconds_per_call = outcome.values.get("seconds_per_call")
     claims = outcome.values.get("claims")
     if claims is not None and card.elements is None:
@@ -72,14 +74,21 @@ def make_contact(runner: Runner, card: ModelCard) -> Survey:
         stress=bool(outcome.values["stress"]),
         seconds_per_batched_call=seconds_in_batch,
         used=precision_and_device,
-        precision=precision_and_device.get("precision") or "float64",
+        precision=judged_precision(card.precision or precision_and_device.get("precision", "")),
     )
 
 
-def _wall(outcome: Outcome) -> float:
-    times = [outcome.provenance.get(name, 0.0) for name in ("started", "finished")]
-    start, end = (float(t) if isinstance(t, int | float) else 0.0 for t in times)
-    return max(end - start, 0.0)
+def _seconds(outcome: Outcome) -> float:
+    """The time of a job: CPU time, or wall time for a model on an accelerator, where the CPU only waits."""
+    times = [outcome.provenance.get(name, 0.0) for name in ("cpu_seconds", "started", "finished")]
+    cpu, start, end = (float(t) if isinstance(t, int | float) else 0.0 for t in times)
+    return max(cpu if is_cpu(str(outcome.provenance.get("device", ""))) else end - start, 0.0)
+
+
+def _start_seconds(outcome: Outcome) -> float:
+    """CPU time of the process that ran this job, before its first job; 0 if it was no worker."""
+    seconds = outcome.provenance.get("start_seconds", 0.0)
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
 def element_job(number: int, card: ModelCard) -> SinglePoints:
@@ -94,7 +103,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
     jobs = {z: element_job(z, survey.card) for z in range(1, HEAVIEST + 1)}
     runner.complete(jobs.values(), "elements")
     answered, refused, invalid, lost, patterns = [], {}, {}, {}, {"FFF": 0, "TTT": 0}
-    refused_alone = []
+    refused_alone, lone = [], {}
     calls, seconds = 0, 0.0
     for z, job in jobs.items():
         outcome = runner.known.get(runner.key(job))
@@ -102,7 +111,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
             lost[z] = outcome.reason if outcome is not None else runner.gave_up
             continue
         points = outcome.points()
-        calls, seconds = calls + len(points), seconds + _wall(outcome)
+        calls, seconds = calls + len(points), seconds + _seconds(outcome)
         pairs = points[1:]
         invalid_result = next((p.reason for p in points if p.cause in INVALID), "")
         if invalid_result:
@@ -110,12 +119,16 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         elif any(p.ok for p in points):
             answered.append(z)
             refused_alone += [z] if not points[0].ok else []
+            answers = [point.energy / count for point, count in zip(points, (1, 2, 2), strict=False) if point.ok]
+            lone[z] = answers[0]
             for name, point in zip(("FFF", "TTT"), pairs, strict=False):
                 patterns[name] += point.ok
         else:
             refused[z] = pairs[0].reason
     claimed = survey.card.pbc
     measured = [name for name, count in patterns.items() if 2 * count > len(answered)]
+    if answered and not any(patterns.values()):
+        measured = list(patterns)  # two atoms are refused; larger structures show which directions are supported
     pbc = claimed if claimed is not None else (*measured, *(PERIODIC_PATTERNS[1:] if "TTT" in measured else ()))
     seconds_per_call = max(seconds / max(calls, 1), 1e-4)
     runner.cost.record_small_structures(seconds_per_call, survey.seconds_per_batched_call)
@@ -126,6 +139,7 @@ def _elements(runner: Runner, survey: Survey) -> Survey:
         invalid=invalid,
         lost=lost,
         refused_alone=tuple(refused_alone),
+        lone_energies=lone,
         pbc=pbc,
         seconds_per_call=seconds_per_call,
     )
@@ -145,7 +159,7 @@ def _spacings(runner: Runner, survey: Survey, all_species: bool) -> Survey:
             _subject(kind, outcome, "FFF" in survey.pbc or "TTT" in survey.pbc, bool(survey.periodic_patterns))
         )
         if outcome is not None and outcome.status == OK:
-            timing.append(_wall(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
+            timing.append(_seconds(outcome) / max(sum(int(row["tries"]) for row in _rows(outcome)), 1))
     seconds_per_call = max(float(np.mean(timing)), 1e-4) if timing else survey.seconds_per_call
     runner.cost.record_small_structures(seconds_per_call, survey.seconds_per_batched_call)
     return replace(survey, subjects=tuple(subjects), seconds_per_call=seconds_per_call)
@@ -200,8 +214,56 @@ def _noise(runner: Runner, survey: Survey, needed: bool) -> Survey:
     if outcome is None or outcome.status != OK:
         return survey
     tests = outcome.values["tests"]
-    single = bool(outcome.values["single_precision"]) or survey.used.get("precision") == "float32"
     energy = max(float(np.max(tests[name]["energy"])) for name in ("repeat", "order"))
     force = max(float(np.max(tests[name]["forces"])) for name in ("repeat", "order"))
-    precision = "float32" if single else "float64"
-    return replace(survey, noise_energy=energy, noise_force=force, precision=precision, noise_measured=True)
+    used = judged_precision(survey.used.get("precision", ""))
+    single = bool(outcome.values["single_precision"]) or used == "float32"
+    measured = "float32" if single or rounds_as_single(survey, job, outcome.values, (energy, force)) else "float64"
+    return replace(
+        survey,
+        noise_energy=energy,
+        noise_force=force,
+        precision=judged_precision(survey.card.precision or measured),
+        measured_precision=measured,
+        noise_measured=True,
+    )
+
+
+def judged_precision(name: str) -> str:
+    """The precision by which a model is judged: "float64" where nothing else is known, "float32" for all lower ones."""
+    return "float64" if name in ("", "float64", "double") else "float32"
+
+
+SINGLE = 1.2e-7
+"""Spacing of numbers near 1 in single precision."""
+
+ROUGH_ENERGY, ROUGH_FORCE = (0.03, 30.0), (0.03, 100.0)
+"""Roughness, in units of that spacing times the energy or the largest force, that single precision explains: a single
+rounding at the end gives 0.3, a network with many layers up to ten. Double precision gives less than 1e-6."""
+
+
+def rounds_as_single(survey: Survey, job: Probe, values: Data, noise: tuple[float, float]) -> bool:
+    """True if energy and forces are as rough under tiny displacements as computing in single precision makes them.
+
+    A model that is wrong but smooth is not; nor is one that gives different results each time, up to a `noise` (eV,
+    eV/Å) of that size, nor one whose energy alone is rounded, nor one whose numbers have passed through text.
+    """
+    rows = values.get("rounding")
+    if not isinstance(rows, Mapping):
+        return False
+    places = np.asarray(rows["index"], dtype=int)
+    structures = [job.structures[int(np.asarray(values["indices"])[i])] for i in places]
+    atoms = np.array([len(s) for s in structures])
+    totals, lone = np.asarray(values["scale"])[places], np.array([survey.lone_energy(s) for s in structures])
+    sizes = np.maximum(np.abs(totals - np.abs(atoms * lone)), atoms)
+    forces = np.maximum(np.asarray(values["max_force"])[places], 1.0)
+    energy, force = np.asarray(rows["energy"]), np.asarray(rows["forces"])
+    if np.any(rows.get("decimals", False)) or np.median(energy) < 10.0 * noise[0] or np.median(force) < 10.0 * noise[1]:
+        return False
+    most = np.maximum(ROUGH_ENERGY[1] * sizes, totals)  # a total that is itself rounded has the error of the total
+    explained = np.median(energy / most) <= SINGLE and np.median(force / forces) <= ROUGH_FORCE[1] * SINGLE
+    return bool(
+        explained
+        and np.median(energy / sizes) >= ROUGH_ENERGY[0] * SINGLE
+        and np.median(force / forces) >= ROUGH_FORCE[0] * SINGLE
+    )

@@ -7,17 +7,24 @@ import platform
 import signal
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from ctypes import c_uint64
 from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing import parent_process
+from multiprocessing.connection import Connection
 from pathlib import Path
 
+from assay.compute.clock import cpu_seconds
 from assay.compute.engines.batch_size import peak_megabytes_since_start
 from assay.compute.engines.batched import BatchedEngine
 from assay.compute.engines.calculator import CalculatorEngine
+from assay.compute.engines.sampled import SampledEngine
 from assay.compute.executors.base import Bundle, KeyedJob
+from assay.compute.heartbeat import beat, share
 from assay.compute.logs import print_to_log
-from assay.errors import AssayError
+from assay.compute.processes import end_with_parent
+from assay.jobs import Job, SinglePoints
 from assay.model import Model, ModelReference, package_version
 from assay.models.loading import load_model
 from assay.outcome import Outcome
@@ -25,11 +32,22 @@ from assay.store import Store
 
 
 class Engines:
-    """The engines of one model: one for single structures and, if the model supports batches, one for batches."""
+    """The engines of one model: one for single structures and, if the model supports batches, two that use them.
 
-    def __init__(self, model: Model, folder: Path | None = None) -> None:
+    `start_seconds` is the CPU time that a worker process had used when it had loaded the model (s).
+    """
+
+    def __init__(self, model: Model, folder: Path | None = None, start_seconds: float = 0.0) -> None:
+        self.start_seconds = start_seconds
         self.single = CalculatorEngine(model, folder)
         self.batched = BatchedEngine(self.single) if model.build_batch is not None else None
+        self.sampled = SampledEngine(self.batched.pool) if self.batched is not None else None
+
+    def run_alone(self, key: str, job: Job) -> Outcome:
+        """Run a job that shares no batch with others."""
+        if self.sampled is not None and isinstance(job, SinglePoints) and job.sample:
+            return self.sampled.run(key, job)
+        return self.single.run(key, job)
 
 
 @dataclass
@@ -40,42 +58,57 @@ class Worker:
     store: Store
     engines: Engines | None = None
 
-    def run(self, bundle: Bundle) -> list[tuple[str, str]]:
-        """Run the jobs of a bundle; returns the key and the status of each."""
-        if self.engines is None:
-            self.engines = Engines(load_model(self.reference), self.store.folder)
-        return run_jobs(self.engines, store_of(bundle, self.store), bundle.jobs)
+    def run(self, bundle: Bundle) -> str:
+        """Run the jobs of a bundle. Returns why that was not possible; any error is data here, even SystemExit."""
+        try:
+            if self.engines is None:
+                self.engines = Engines(load_model(self.reference), self.store.folder, cpu_seconds())
+            run_jobs(self.engines, store_of(bundle, self.store), bundle.jobs)
+        except BaseException as error:
+            return f"{type(error).__name__}: {error}"
+        return ""
 
 
-_worker: Worker | None = None
-"""The one worker of this process. A pool sends only functions and arguments, so the model must be kept here."""
+def work(pipe: Connection, answers: c_uint64, parent: int, reference: ModelReference, folder: str) -> None:
+    """The program of a worker process: run bundles that arrive in a pipe, until the pipe is closed.
+
+    For each bundle it sends back the reason if the bundle could not be run, and the CPU seconds that this process has
+    used so far. The outcomes are in the store.
+
+    Args:
+        pipe: where bundles come from.
+        answers: the number of answers of the model so far, which the parent can read.
+        parent: process id of the parent.
+        reference: how to load the model.
+        folder: the results folder of the model.
+    """
+    prepare_process(parent, folder)
+    share(answers)
+    worker = Worker(reference, Store(Path(folder)))
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            bundle: Bundle = pipe.recv()
+            beat()  # the deadline of the bundle counts from now
+            pipe.send((worker.run(bundle), cpu_seconds()))
 
 
-def prepare_process(reference: ModelReference, folder: str) -> None:
-    """Prepare this worker process for one model and one results folder.
+def prepare_process(parent: int, folder: str) -> None:
+    """Prepare this worker process.
 
     The parent process handles Ctrl-C. Text that a model prints goes to a log file, never into the user's output.
     """
-    global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent(parent)
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
     print_to_log(Path(folder) / "logs")
-    _worker = Worker(reference, Store(Path(folder)))
 
 
-def _end_with_parent() -> None:
-    """End this process when the command that started it was killed: nobody would use its results or stop it."""
+def _wait_for_parent() -> None:
+    """End this process when the command that started it was killed, where the system does not do so."""
     parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def run_bundle(bundle: Bundle) -> list[tuple[str, str]]:
-    """Run a bundle in this worker process; returns the key and the status of each job, outcomes are in the store."""
-    if _worker is None:
-        raise AssayError("a worker was used before it was prepared")
-    return _worker.run(bundle)
 
 
 def store_of(bundle: Bundle, usual: Store) -> Store:
@@ -83,25 +116,29 @@ def store_of(bundle: Bundle, usual: Store) -> Store:
     return usual if bundle.scratch is None else Store.create(bundle.scratch, "")
 
 
-def run_jobs(engines: Engines, store: Store, jobs: Sequence[KeyedJob]) -> list[tuple[str, str]]:
+def run_jobs(engines: Engines, store: Store, jobs: Sequence[KeyedJob]) -> None:
     """Run jobs and write each outcome as soon as it is finished. Jobs that can share batches run first."""
-    done = []
+    finished = set()
     pooled = [(key, job) for key, job in jobs if engines.batched and job.poolable]
     for outcome in engines.batched.run(pooled) if engines.batched and pooled else ():
-        done.append(_write(engines, store, outcome))
-    finished = {key for key, _ in done}
+        _write(engines, store, outcome)
+        finished.add(outcome.key)
     for key, job in jobs:
         if key not in finished:
-            done.append(_write(engines, store, engines.single.run(key, job)))
-    return done
+            _write(engines, store, engines.run_alone(key, job))
 
 
-def _write(engines: Engines, store: Store, outcome: Outcome) -> tuple[str, str]:
+def _write(engines: Engines, store: Store, outcome: Outcome) -> None:
     """Write an outcome to the store, with the machine, the packages and the settings that computed it."""
-    machine = {**_environment(), **engines.single.used, "peak_memory_mb": round(peak_megabytes_since_start(), 1)}
+    machine = {
+        **_environment(),
+        **engines.single.used,
+        "peak_memory_mb": round(peak_megabytes_since_start(), 1),
+        "start_seconds": round(engines.start_seconds, 3),
+    }
     provenance = {**outcome.provenance, **machine}
     store.append(replace(outcome, provenance=provenance))
-    return outcome.key, outcome.status
+    beat()
 
 
 @cache

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.molecule import bonds, broken_and_made
+from assay.analysis.superposition import superposed_rmsd
 from assay.data.dataset import Record
 from assay.structure import Floats, Structure
 
@@ -27,12 +28,18 @@ class Finding:
     record: str = ""
     """The record that it is about; empty if it is about the whole set."""
 
+    defect: bool = False
+    """True if the record cannot judge any model; it is left out."""
+
     def __str__(self) -> str:
         return self.text
 
 
 Findings = Iterator[Finding]
 RecordCheck = Callable[[Record], Findings]
+
+SAME_MINIMUM = 0.05
+"""Two structures with the same bonds and an RMSD below this (Å) are one minimum, optimised twice."""
 
 LARGEST_ANGLE_ERROR = 5.0
 """Largest difference between the measured and the stated dihedral angle (degrees)."""
@@ -60,6 +67,16 @@ def bonds_of_isomers_differ(record: Record) -> Findings:
     first, second = record.structures
     if _environments(first) == _environments(second):
         yield Finding("has the same bonds in both structures")
+
+
+def isomers_are_two(record: Record) -> Findings:
+    """Two isomers are two minima. Every model has nearly the same energy for a molecule that is listed twice."""
+    first, second = record.structures
+    if not np.array_equal(first.numbers, second.numbers):
+        return
+    gap = superposed_rmsd(first.positions, second.positions)
+    if gap < SAME_MINIMUM and _environments(first) == _environments(second):
+        yield Finding(f"has the same molecule twice (RMSD {gap:.4f} Å)", defect=True)
 
 
 def bonds_of_reaction_differ(record: Record) -> Findings:

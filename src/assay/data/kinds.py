@@ -18,6 +18,7 @@ from assay.data.checks import (
     bonds_of_isomers_differ,
     bonds_of_reaction_differ,
     bonds_stay,
+    isomers_are_two,
     transition_state_is_highest,
 )
 from assay.data.dataset import Record
@@ -88,6 +89,7 @@ class Kind:
         cyclic: true if the coordinate is an angle, so that a scan may end with the structure that it began with.
         limits: plausible reference energies.
         checks: plausibility checks of a record besides those for all kinds.
+        defects: checks whose findings mean that the record cannot judge any model, so that it is left out.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Kind:
     cyclic: bool = False
     limits: EnergyLimits = EnergyLimits()
     checks: tuple[RecordCheck, ...] = ()
+    defects: tuple[RecordCheck, ...] = ()
 
     def complaint(self, record: Record) -> str:
         """Why a record cannot be used, as words that follow its name; empty if it can."""
@@ -142,6 +145,7 @@ _BUILT_IN = (
         atoms=same_atoms,
         limits=EnergyLimits(range=5.0),
         checks=(bonds_of_isomers_differ,),
+        defects=(isomers_are_two,),
     ),
     Kind(
         name="reactions",

@@ -18,6 +18,7 @@ from assay.data.dataset import DataSet, Record
 from assay.data.energy_units import ENERGY_UNITS, electronvolts
 from assay.data.kinds import Energies, Kind, find_kind
 from assay.data.rules import DISPLACED, REFERENCE
+from assay.structure import Structure
 
 CLASH = 0.6
 """Atoms are never nearer than this (Å)."""
@@ -27,6 +28,9 @@ SHORTEST = (0.6, 1.5)
 
 SAME = 1e-3
 """Two structures with an RMSD below this (Å) are the same."""
+
+SAME_ENERGY = 0.01
+"""Two energies (eV) of the same structure that differ by more than this contradict each other."""
 
 FULL_TURN = 300.0
 """Two equal structures of a scan are its two ends if their angles (degrees) differ by more than this."""
@@ -43,6 +47,17 @@ def lint(dataset: DataSet) -> list[Finding]:
     return found + [replace(finding, text=f"'{name}' {finding}") for finding in _of_set(kind, dataset.records)]
 
 
+def defects(dataset: DataSet) -> list[Finding]:
+    """The findings about records that cannot judge any model, as sentences; all records are checked."""
+    kind, name = find_kind(dataset.card.kind), dataset.card.name
+    return [
+        replace(finding, text=f"record '{record.id}' of '{name}' {finding}", record=record.id)
+        for record in dataset.records
+        for finding in (*_copies(kind, record), *(found for check in kind.defects for found in check(record)))
+        if finding.defect
+    ]
+
+
 def _of_record(kind: Kind, record: Record) -> Findings:
     yield from _structures(record)
     yield from _copies(kind, record)
@@ -50,7 +65,7 @@ def _of_record(kind: Kind, record: Record) -> Findings:
         yield Finding("has NaN or infinite energies")
         return
     yield from _energies(kind, record)
-    for check in kind.checks:
+    for check in (*kind.checks, *kind.defects):
         yield from check(record)
 
 
@@ -72,14 +87,35 @@ def _structures(record: Record) -> Findings:
 
 
 def _copies(kind: Kind, record: Record) -> Findings:
-    """The same structure twice in one record, unless these are the two ends of a full rotation."""
-    for one, other in combinations(range(len(record.structures)), 2):
-        a, b = record.structures[one], record.structures[other]
-        if not np.array_equal(a.numbers, b.numbers) or superposed_rmsd(a.positions, b.positions) > SAME:
-            continue
-        angles = record.coordinates if kind.cyclic else None
-        if angles is None or abs(angles[one] - angles[other]) <= FULL_TURN:
-            yield Finding(f"has two equal structures, {one} and {other}")
+    """The same structure twice in one record, unless these are the two ends of a full rotation.
+
+    If all structures are the same, every model gives the same energy for them; if equal structures have different
+    energies, no model can agree with both.
+    """
+    angles = record.coordinates if kind.cyclic else None
+    pairs = [
+        (one, other)
+        for one, other in _of_equal_size(record)
+        if _same(record.structures[one], record.structures[other])
+        and (angles is None or abs(angles[one] - angles[other]) <= FULL_TURN)
+    ]
+    everything = len(pairs) == len(record.structures) * (len(record.structures) - 1) // 2
+    for one, other in pairs:
+        text = f"has two equal structures, {one} and {other}"
+        if record.energies is not None and abs(record.energies[one] - record.energies[other]) > SAME_ENERGY:
+            yield Finding(f"{text}, with different energies", defect=True)
+        else:
+            yield Finding(text, defect=everything)
+
+
+def _of_equal_size(record: Record) -> list[tuple[int, int]]:
+    """Pairs of structures that may be equal: the difference of radii of gyration is never above the RMSD."""
+    radii = [np.sqrt(((s.positions - s.positions.mean(axis=0)) ** 2).sum() / len(s)) for s in record.structures]
+    return [(one, other) for one, other in combinations(range(len(radii)), 2) if abs(radii[one] - radii[other]) <= SAME]
+
+
+def _same(one: Structure, other: Structure) -> bool:
+    return np.array_equal(one.numbers, other.numbers) and superposed_rmsd(one.positions, other.positions) <= SAME
 
 
 def _energies(kind: Kind, record: Record) -> Findings:

@@ -49,14 +49,16 @@ class Official:
         return damage(self.download.file, self.download.sha256)
 
     def read(self) -> list[DataSet]:
-        """Read the records from the file in the cache."""
+        """Read the records from the file in the cache; those that cannot judge any model are left out."""
+        from assay.data.plausible import without_defects
+
         if not self.here:
             name = self.card.name
             raise AssayError(f"the data set '{name}' has not been fetched; run: assay data fetch {name}")
         if reason := self.damage():
             path = place(self.download.file)
             raise AssayError(f"'{path}' {reason}; fetch it again with: assay data fetch {self.card.name}")
-        return self.reader(place(self.download.file), self.known_card())
+        return [without_defects(data) for data in self.reader(place(self.download.file), self.known_card())]
 
     def known_card(self) -> Card:
         """The card; where the sha256 is not part of the program, with address and sha256 of the first download."""

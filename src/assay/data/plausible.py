@@ -1,11 +1,11 @@
-"""Whether the data of a user can be in the units that it states; with a wrong unit all results would be wrong."""
+"""What is left out of data, and whether it can be in the units that it states; with a wrong unit all would be wrong."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from assay.data.dataset import DataSet
-from assay.data.lint import lint
+from assay.data.lint import defects, lint
 from assay.errors import AssayError
 
 SAMPLE = 100
@@ -18,6 +18,18 @@ UNUSUAL = "unusual"
 """A record with `unusual = true` in `data.toml` is not checked: its author vouches for it."""
 
 
+def without_defects(data: DataSet) -> DataSet:
+    """The data set without records that cannot judge any model, such as two isomers that are the same; with remarks."""
+    judged = tuple(record for record in data.records if not record.info.get(UNUSUAL))
+    found = {finding.record: f"{finding}; it is left out" for finding in defects(replace(data, records=judged))}
+    if not found:
+        return data
+    kept = tuple(record for record in data.records if record.id not in found)
+    if not kept:
+        raise AssayError(f"'{data.card.name}' has no record that can judge a model: {next(iter(found.values()))}")
+    return replace(data, records=kept, remarks=(*data.remarks, *found.values()))
+
+
 def plausible(data: DataSet, where: str, strict: bool) -> DataSet:
     """The data set with remarks about what looks wrong; an error if its units cannot be right.
 
@@ -27,6 +39,7 @@ def plausible(data: DataSet, where: str, strict: bool) -> DataSet:
         strict: if true, a single record with an implausible unit is an error; if false, a few such records are left
             out with a remark.
     """
+    data = without_defects(data)
     judged = [record for record in data.records if not record.info.get(UNUSUAL)]
     sample = judged[:: -(-len(judged) // SAMPLE)] if judged else []
     findings = lint(replace(data, records=tuple(sample)))

@@ -71,11 +71,14 @@ def _parsed(kind: str) -> Any:
 
 
 class AniBatch:
-    """Energies and forces of many structures; all molecules go through the network in one pass."""
+    """Energies and forces of many structures; all molecules go through all eight networks in one pass."""
 
     def __init__(self, ensemble: Any, device: str) -> None:
+        from assay.models._ani_layers import stack_networks
+
         self.model = ensemble
         self.device = device
+        stack_networks(ensemble)
         freeze(ensemble)
 
     def evaluate(self, structures: Sequence[Structure]) -> Sequence[Answer]:

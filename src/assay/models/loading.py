@@ -117,10 +117,9 @@ def _with_builders(card: ModelCard, fingerprint: str, factory: object, reference
 
 
 def _is_users_code(factory: object) -> bool:
-    """True for a factory or class, whose code may read files; not for those of Assay and for finished calculators."""
-    if str(getattr(factory, "__module__", "")).startswith("assay."):
-        return False
-    return isinstance(factory, type) or not hasattr(factory, "get_potential_energy")
+    """True for what Assay did not write: a factory, and a calculator too, may read files when it is used."""
+    kind = factory if callable(factory) and hasattr(factory, "__module__") else type(factory)
+    return not str(getattr(kind, "__module__", "")).startswith("assay.")
 
 
 def _imported_versions(source: bytes, place: str) -> list[str]:
@@ -201,9 +200,8 @@ def _pickled(source: object) -> bytes | None:
     try:
         if local and module is not None:
             cloudpickle.register_pickle_by_value(module)
-        payload = cloudpickle.dumps(source)
-        cloudpickle.loads(payload)
-        return bytes(payload)
+        cloudpickle.loads(cloudpickle.dumps(source))
+        return bytes(cloudpickle.dumps(source))  # the first time in a process, a local class gives other bytes
     except Exception:
         return None
     finally:

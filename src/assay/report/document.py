@@ -10,7 +10,7 @@ from assay.categories import Category
 from assay.comparison import Comparison, compare_models
 from assay.composite import Composite, paper_composite
 from assay.gaps import Gap
-from assay.observation import Observation
+from assay.observation import ELEMENTS, MetricValue, Observation
 from assay.results import BenchmarkResult, ModelResult
 from assay.store.codec import plain_table
 
@@ -51,7 +51,8 @@ def _model(result: ModelResult, detail: bool) -> dict[str, Any]:
         "benchmark_coverage": result.benchmark_coverage,
         "passed": result.passed if result.verdicts else None,
         "categories": {category.name: _category(category) for category in result.categories},
-        "missing": [_gap(gap) for gap in result.missing],
+        "missing": [gap.benchmark for gap in result.missing],
+        "gaps": [_gap(gap) for gap in result.missing],
         "benchmarks": [_benchmark(b, detail) for b in result.benchmarks],
         "warnings": list(result.warnings),
     }
@@ -121,18 +122,22 @@ def _benchmark(result: BenchmarkResult, detail: bool) -> dict[str, Any]:
         "skill": result.skill,
         "data": [dict(source) for source in result.data],
         "metrics": [asdict(metric) for metric in result.metrics],
-        "cases": [_case(observation, score, detail) for observation, score in scored],
+        "cases": [_case(observation, score, result.metrics, detail) for observation, score in scored],
         **({"check": {key: getattr(verdict, key) for key in CHECK_KEYS}} if verdict else {}),
     }
 
 
-def _case(observation: Observation, score: float | None, detail: bool) -> dict[str, Any]:
+def _case(
+    observation: Observation, score: float | None, metrics: Sequence[MetricValue], detail: bool
+) -> dict[str, Any]:
+    usual = {m.name: m.threshold for m in metrics if m.threshold is not None and m.name in observation.values}
     return {
         "id": observation.case,
         "status": observation.status,
         "values": dict(observation.values),
         "stderr": dict(observation.stderr),
-        "tolerances": dict(observation.tolerances),
+        "tolerances": {**usual, **observation.tolerances},
+        "elements": list(observation.detail.get(ELEMENTS, ())),
         "unresolved": list(observation.unresolved),
         "score": score,
         "reason": observation.reason,

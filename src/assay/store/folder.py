@@ -6,33 +6,25 @@ import json
 import os
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from assay.benchmark import Case
-from assay.errors import AssayError
-from assay.outcome import Outcome
+from assay.errors import AssayError, Cause
+from assay.outcome import ERROR, Outcome
 from assay.store import codec
-from assay.store.legacy import case_row
-from assay.store.outcome_file import OutcomeFile, add_newest
+from assay.store.cases import ENDS, Stamp, read_cases, settings_of
+from assay.store.outcome_file import OutcomeFile
+from assay.store.outcomes import Outcomes
+from assay.store.reading import Refused, list_regular, read_bounded
 
 PARTS = ("outcomes", "cases", "trajectories", "logs", "model.json")
 """What the results of a model consist of."""
 
 ASIDE = "earlier"
 """The folder of results that were put aside by --fresh."""
-
-ENDS = ("unsupported", "failure", "lost", "cause")
-"""Fields of a case that was decided before anything was run."""
-
-
-class Stamp(NamedTuple):
-    """What cases were made for: the version of the benchmark and the fingerprint of the model."""
-
-    version: int
-    fingerprint: str
 
 
 @dataclass
@@ -41,8 +33,15 @@ class Store:
 
     folder: Path
     warnings: list[str] = field(default_factory=list)
+    """What was passed over when the outcomes were read last."""
+
+    notes: tuple[str, ...] = ()
+    """What was passed over beside this folder when it was opened."""
+
     _writer: TextIO | None = None
     _files: dict[Path, OutcomeFile] = field(default_factory=dict, repr=False, compare=False)
+    _cases: tuple[str, dict[str, Any]] = field(default=("", {}), repr=False, compare=False)
+    """The benchmark whose cases were read last, and its table."""
 
     @classmethod
     def create(cls, root: Path, model_folder: str) -> Store:
@@ -51,6 +50,11 @@ class Store:
         try:
             (folder / "outcomes").mkdir(parents=True, exist_ok=True)
             (folder / "cases").mkdir(exist_ok=True)
+            for name in PARTS:
+                if (folder / name).is_symlink():
+                    raise AssayError(
+                        f"'{folder / name}' is a link, which Assay does not follow; choose another with -o"
+                    )
         except OSError as error:
             raise AssayError(
                 f"the results folder '{folder}' cannot be made ({error.strerror}); choose another with -o"
@@ -71,7 +75,7 @@ class Store:
                 (self.folder / name).mkdir()
         except OSError as error:
             raise _cannot_write(aside, error) from error
-        self._files, self._writer = {}, None
+        self._files, self._writer, self._cases = {}, None, ("", {})
         return aside
 
     @property
@@ -82,6 +86,8 @@ class Store:
     def append(self, outcome: Outcome) -> None:
         """Write one finished job as one whole line, which stays when this process is killed."""
         line = codec.dumps(outcome.as_dict()) + "\n"
+        if reason := codec.too_large(line.encode()):
+            line = codec.dumps(_too_large(outcome, reason).as_dict()) + "\n"
         try:
             if self._writer is None:
                 path = self.folder / "outcomes" / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
@@ -91,21 +97,22 @@ class Store:
         except OSError as error:
             raise _cannot_write(self.folder, error) from error
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """Every finished job by its key. The newest line counts; an incomplete line is left out and reported.
+    def outcomes(self) -> Outcomes:
+        """Every finished job by its key; what is damaged or not finished is left out and reported in `warnings`.
 
-        Only lines that were written since the last call are read and parsed.
+        Only lines that were written since the last call are read and parsed. Values stay on disk until asked for.
         """
-        paths = sorted((self.folder / "outcomes").glob("*.jsonl"))
-        self._files = {path: self._files.get(path) or OutcomeFile(path) for path in paths}
-        newest: dict[str, tuple[float, Outcome]] = {}
-        self.warnings.clear()
-        for file in self._files.values():
-            file.read()
-            self.warnings += file.warnings
-            for key, finished, outcome in file.outcomes():
-                add_newest(newest, key, finished, outcome)
-        return {key: outcome for key, (_, outcome) in newest.items()}
+        paths, self.warnings[:] = list_regular(self.folder / "outcomes", ".jsonl")
+        files = {}
+        for path in paths:
+            try:
+                files[path] = (self._files.get(path) or OutcomeFile(path)).read()
+            except (Refused, OSError) as error:
+                self.warnings.append(f"{path.name} {error} and was passed over")
+            else:
+                self.warnings += files[path].warnings
+        self._files = files
+        return Outcomes(tuple(files.values()))
 
     def write_model(self, description: Mapping[str, object]) -> None:
         """Write what the model claims and what the survey found."""
@@ -114,9 +121,7 @@ class Store:
     def read_model(self) -> dict[str, Any]:
         """Read what `write_model` wrote; an empty table if there is nothing."""
         path = self.folder / "model.json"
-        if not path.is_file():
-            return {}
-        return _read_table(path)
+        return _read_table(path) if os.path.lexists(path) else {}
 
     def write_cases(
         self,
@@ -143,38 +148,48 @@ class Store:
             rows += [row for row in _rows_of(path, stamp, protocol) if row["keys"] and row["id"] not in known]
         made_by = {"version": stamp.version, "fingerprint": stamp.fingerprint, "settings": protocol}
         data = {"benchmark": benchmark, **made_by, "cases": rows}
-        _write_atomically(path, codec.dumps(data))
+        text = codec.dumps(data)
+        if reason := codec.too_large(text.encode()):
+            raise AssayError(f"the cases of '{benchmark}' have {reason}; give --limit")
+        _write_atomically(path, text)
+        self._cases = "", {}
 
     def _cases_path(self, benchmark: str) -> Path:
         return self.folder / "cases" / f"{benchmark}.json"
 
     def benchmarks(self) -> list[str]:
-        """Names of the benchmarks that have cases here."""
-        return sorted(path.stem for path in (self.folder / "cases").glob("*.json"))
+        """Names of the benchmarks that have cases here; what is passed over is added to `warnings`."""
+        paths, notes = list_regular(self.folder / "cases", ".json")
+        self.warnings += [note for note in notes if note not in self.warnings]
+        return [path.stem for path in paths]
 
     def read_cases(self, benchmark: str) -> tuple[Stamp, list[tuple[Case, dict[str, str]]]]:
         """Read the stamp and the cases of a benchmark, with the keys of their jobs."""
         path = self._cases_path(benchmark)
         data = _read_table(path)
+        self._cases = benchmark, data
         try:
-            stored = [case_row(row) for row in data["cases"]]
-            rows = [(Case(r["id"], {}, r["context"], **{k: r[k] for k in ENDS}), r["keys"]) for r in stored]
-            return Stamp(int(data["version"]), str(data["fingerprint"])), rows
+            return read_cases(data)
         except (KeyError, TypeError, ValueError) as error:
             raise AssayError(f"'{path}' is damaged ({error!r}); delete it and run the benchmark again") from error
 
     def read_settings(self, benchmark: str) -> dict[str, Any]:
-        """Read the settings with which a benchmark made its cases; empty if they were not written."""
-        kept = _read_table(self._cases_path(benchmark)).get("settings")
-        items = kept.items() if isinstance(kept, dict) else ()
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in items}
+        """The settings with which a benchmark made its cases; empty if they were not written.
+
+        After `read_cases` of the same benchmark, the settings are those that belong to the cases it returned.
+        """
+        name, table = self._cases
+        return settings_of(table if name == benchmark else _read_table(self._cases_path(benchmark)))
 
 
 def open_stores(root: Path) -> list[Store]:
     """Open the stores of all models in a results folder, or the one store if the folder of one model is given."""
     if (root / "outcomes").is_dir():
         return [Store(root)]
-    stores = [Store(path.parent) for path in sorted(root.glob("*/outcomes")) if path.is_dir()]
+    folders = [path.parent for path in sorted(root.glob("*/outcomes")) if path.is_dir()]
+    notes = tuple(f"'{folder}' is a link and was passed over" for folder in folders if folder.is_symlink())
+    stores = [Store(folder, notes=notes) for folder in folders if not folder.is_symlink()]
+    stores[1:] = [replace(store, notes=()) for store in stores[1:]]
     if not stores:
         raise AssayError(f"'{root}' holds no results; give the folder that 'assay run' wrote (-o, default 'results')")
     return stores
@@ -182,8 +197,8 @@ def open_stores(root: Path) -> list[Store]:
 
 def _read_table(path: Path) -> dict[str, Any]:
     try:
-        data = codec.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        data = codec.loads(read_bounded(path))
+    except (Refused, ValueError) as error:
         raise AssayError(f"'{path}' cannot be read ({error}); delete it and run the benchmark again") from error
     if not isinstance(data, dict):
         raise AssayError(f"'{path}' is not a JSON table; delete it and run the benchmark again")
@@ -198,6 +213,13 @@ def _write_atomically(path: Path, text: str) -> None:
         os.replace(temporary, path)
     except OSError as error:
         raise _cannot_write(path, error) from error
+
+
+def _too_large(outcome: Outcome, reason: str) -> Outcome:
+    """The error in place of a result that would not be read again."""
+    return replace(
+        outcome, status=ERROR, values={}, reason=f"the result has {reason}", traceback="", cause=Cause.INTERNAL
+    )
 
 
 def _cannot_write(path: Path, error: OSError) -> AssayError:

@@ -39,7 +39,7 @@ def cause_of_words(reason: str) -> Cause:
 
 def with_causes(line: dict[str, Any]) -> dict[str, Any]:
     """An outcome of the store with causes; one that has them already stays as it is."""
-    if not isinstance(line, dict) or not isinstance(line.get("values", {}), Mapping):
+    if not isinstance(line, dict) or not isinstance(line.get("values", {}), dict):
         raise TypeError("not an outcome")
     if "cause" in line:
         return line

@@ -1,59 +1,66 @@
-"""Reads one file of outcomes piece by piece: whole lines that were parsed once are not parsed again."""
+"""The index of one file of outcomes: which job is on which line. Each line is parsed once; values stay on disk."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from assay.errors import AssayError
-from assay.outcome import Outcome
+from assay.errors import AssayError, Cause
+from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.store import codec
 from assay.store.legacy import with_causes
+from assay.store.reading import TEXT_BYTES, Refused, open_regular
 from assay.store.trajectory import Trajectory, trajectory_path
 
 TAIL = 256
 """Bytes before the end of the last whole line that must be unchanged when a file is read on from there."""
 
+SKIPPED_BYTES = 1_000_000_000
+"""Bytes of lines that are too long to be outcomes, after which the rest of a file is passed over."""
 
-@dataclass
-class Lines:
-    """What was found in some lines of a file: the newest outcome of each job, and warnings about damaged lines."""
+MOST_WARNINGS = 5
+"""Damaged lines of a file that are named; more are counted."""
 
-    outcomes: dict[str, tuple[float, Outcome]] = field(default_factory=dict)
-    """Outcomes with the times at which they were finished (s), by the keys of their jobs."""
+KEY_LENGTH, REASON_LENGTH = 200, 10_000
+"""Most characters of a key, and those of a reason that are kept."""
 
-    warnings: list[str] = field(default_factory=list)
-    count: int = 0
-
-    def add(self, path: Path, text: bytes) -> None:
-        """Parse more lines of a file."""
-        for line in text.splitlines():
-            self.count += 1
-            try:
-                outcome = _parse(line, path.parent.parent)
-            except (ValueError, TypeError, AssayError):
-                self.warnings.append(f"{path.name} line {self.count} is torn or damaged and was passed over")
-            else:
-                add_newest(self.outcomes, outcome.key, _finished(outcome), outcome)
+STATUSES = (OK, FAILED, UNSUPPORTED, ERROR)
+HAS_FRAMES, HAS_REMARK = 4, 8
+"""Bits of `OutcomeFile.kinds` beside the status: the job has a trajectory; its batches were given up."""
 
 
-@dataclass
+@dataclass(eq=False)
 class OutcomeFile:
     """One file of outcomes, of which only what is new since the last reading is read and parsed.
 
-    Other processes may append to the file, leave its last line incomplete, or replace the file by another one.
+    Other processes may append to the file, leave its last line incomplete, or replace the file by another one; for
+    that one, `read` returns a new index. Rows are only added, so that what was given out stays as it was.
     """
 
     path: Path
-    whole: Lines = field(default_factory=Lines)
-    """What the whole lines say that were read so far."""
+    keys: list[str] = field(default_factory=list)
+    finished: array[float] = field(default_factory=lambda: array("d"))
+    """When each job was finished, in seconds since 1970; 0 where that is not known."""
 
-    last: Lines = field(default_factory=Lines)
-    """What an incomplete last line says; it is parsed again when the file has grown."""
+    kinds: bytearray = field(default_factory=bytearray)
+    """The number of the status in `STATUSES`, and two more bits."""
 
+    _starts: array[int] = field(default_factory=lambda: array("q"))
+    _lengths: array[int] = field(default_factory=lambda: array("q"))
+    _warnings: list[str] = field(default_factory=list)
+    _damaged: int = 0
+    _count: int = 0
+    """Whole lines so far."""
+
+    _last: tuple[int | None, str] = (None, "")
+    """The row of an incomplete last line, which is parsed again when the file has grown, or the warning about it."""
+
+    _replaced: set[int] = field(default_factory=set)
     _end: int = 0
     """Bytes up to the end of the last whole line that was parsed."""
 
@@ -61,62 +68,153 @@ class OutcomeFile:
     _state: tuple[int, int, int] = (0, 0, 0)
     """Inode, size in bytes and time of change (ns) when the file was last read."""
 
-    def read(self) -> None:
-        """Read what is new. A file that was replaced, shortened or written again is read from its start."""
-        with self.path.open("rb") as file:
+    def read(self) -> OutcomeFile:
+        """Read what is new; returns the index of the file as it is now, which is another one if it was replaced."""
+        if _state(os.stat(self.path)) == self._state:
+            return self
+        with open_regular(self.path) as file:
             info = os.fstat(file.fileno())
-            state = (info.st_ino, info.st_size, info.st_mtime_ns)
-            if state == self._state:
-                return
-            if not (info.st_ino == self._state[0] and info.st_size > self._state[1] and self._tail_is_in(file)):
-                self.whole, self._end, self._tail = Lines(), 0, b""
-            file.seek(self._end)
-            self._take(file.read())
-        self._state = state
+            grown = info.st_ino == self._state[0] and info.st_size > self._state[1] and self._tail_is_in(file)
+            index = self if grown or not self._state[0] else OutcomeFile(self.path)
+            file.seek(index._end)
+            index._add_lines(file)
+            index._state = _state(info)
+        return index
 
     def _tail_is_in(self, file: BinaryIO) -> bool:
         """True when the file has the same bytes as before where the last whole line ended."""
         file.seek(self._end - len(self._tail))
         return file.read(len(self._tail)) == self._tail
 
-    def _take(self, text: bytes) -> None:
-        """Parse text that follows the last whole line."""
-        lines = text[: text.rfind(b"\n") + 1]
-        self.whole.add(self.path, lines)
-        self._end += len(lines)
-        self._tail = (self._tail + lines)[-TAIL:]
-        self.last = Lines(count=self.whole.count)
-        self.last.add(self.path, text[len(lines) :])
+    def _add_lines(self, file: BinaryIO) -> None:
+        """Parse the lines that follow the last whole line."""
+        if self._last[0] is not None:
+            self._replaced.add(self._last[0])
+        self._last, skipped = (None, ""), 0
+        while line := file.readline(TEXT_BYTES + 1):
+            if len(line) > TEXT_BYTES:
+                length = len(line) + _skip_line(file)
+                skipped += length
+                self._count += 1
+                self._warn(f"line {self._count} has more than {TEXT_BYTES // 1_000_000} MB and was passed over")
+                self._end, self._tail = self._end + length, b""
+                if skipped > SKIPPED_BYTES:
+                    self._warn(f"the rest after line {self._count} was passed over")
+                    return
+                continue
+            row, warning = self._add_line(line)
+            if not line.endswith(b"\n"):
+                self._last = row, warning
+                return
+            if warning:
+                self._warn(warning)
+            self._count += 1
+            self._end += len(line)
+            self._tail = (self._tail + line)[-TAIL:] if len(line) < TAIL else line[-TAIL:]
 
-    def outcomes(self) -> Iterator[tuple[str, float, Outcome]]:
-        """Key, time (s) and outcome of every job in the file, in the order of the lines."""
-        for lines in (self.whole, self.last):
-            for key, (finished, outcome) in lines.outcomes.items():
-                yield key, finished, outcome
+    def _add_line(self, line: bytes) -> tuple[int | None, str]:
+        """The new row of an outcome, or why the line was passed over."""
+        try:
+            outcome = parse_outcome(line)
+            if outcome.status not in STATUSES:
+                return (
+                    None,
+                    f"line {self._count + 1} has the unknown status {outcome.status[:20]!r} and was passed over",
+                )
+            if "trajectory" in outcome.values:
+                trajectory_path(self.path.parent.parent, outcome.key)
+        except (ValueError, TypeError, AssayError):
+            return None, f"line {self._count + 1} is torn or damaged and was passed over"
+        batch = outcome.provenance.get("batch")
+        given_up = isinstance(batch, dict) and bool(batch.get("given_up"))
+        self.kinds.append(
+            STATUSES.index(outcome.status) + HAS_FRAMES * ("trajectory" in outcome.values) + HAS_REMARK * given_up
+        )
+        self.keys.append(outcome.key)
+        self.finished.append(_finished(outcome))
+        self._starts.append(self._end)
+        self._lengths.append(len(line))
+        return len(self.keys) - 1, ""
+
+    def _warn(self, warning: str) -> None:
+        self._damaged += 1
+        if self._damaged <= MOST_WARNINGS:
+            self._warnings.append(warning)
+
+    def rows(self) -> Iterator[int]:
+        """The rows of all lines that count, in their order."""
+        if not self._replaced:
+            return iter(range(len(self.keys)))
+        return (row for row in range(len(self.keys)) if row not in self._replaced)
+
+    def load(self, row: int) -> Outcome:
+        """Read the outcome of a row from disk, with its trajectory if it has one."""
+        try:
+            file = _opened(self.path, self._state[0])
+            file.seek(self._starts[row])
+            outcome = parse_outcome(file.read(self._lengths[row]))
+        except (Refused, OSError, ValueError, TypeError) as error:
+            raise _has_changed(self.path) from error
+        if outcome.key != self.keys[row]:
+            raise _has_changed(self.path)
+        if not self.kinds[row] & HAS_FRAMES:
+            return outcome
+        return replace(outcome, frames=Trajectory(trajectory_path(self.path.parent.parent, outcome.key)))
+
+    def status(self, row: int) -> str:
+        """The status of a row."""
+        return STATUSES[self.kinds[row] % HAS_FRAMES]
 
     @property
     def warnings(self) -> list[str]:
-        """A sentence for each line that is damaged."""
-        return [*self.whole.warnings, *self.last.warnings]
+        """A sentence for each line that is damaged; of many, for the first few."""
+        more = self._damaged - len(self._warnings)
+        rest = [f"{more} more lines are torn or damaged and were passed over"] if more else []
+        return [f"{self.path.name} {text}" for text in [*self._warnings, *rest, *filter(None, [self._last[1]])]]
 
 
-def add_newest(newest: dict[str, tuple[float, Outcome]], key: str, finished: float, outcome: Outcome) -> None:
-    """Add an outcome unless there is one that was finished later; of two that are equally old the last one counts."""
-    if finished >= (newest[key][0] if key in newest else -1.0):
-        newest[key] = finished, outcome
+def _state(info: os.stat_result) -> tuple[int, int, int]:
+    return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def _parse(line: bytes, folder: Path) -> Outcome:
-    """An outcome from its line, with its trajectory if it has one."""
-    outcome = Outcome(**with_causes(codec.loads(line.decode("utf-8"))))
-    if not (isinstance(outcome.key, str) and isinstance(outcome.provenance, Mapping)):
+@lru_cache(maxsize=16)
+def _opened(path: Path, inode: int) -> BinaryIO:
+    """A file that is read at many places; a few are kept open, and closed when they are no longer used."""
+    file = open_regular(path)
+    if os.fstat(file.fileno()).st_ino != inode:
+        raise Refused("was replaced")
+    return file
+
+
+def parse_outcome(line: bytes) -> Outcome:
+    """An outcome from its line, without its trajectory; a `ValueError` or `TypeError` for anything else."""
+    read: dict[str, Any] = with_causes(codec.loads(line))
+    outcome = Outcome(**read)
+    texts = (outcome.key, outcome.status, outcome.reason, outcome.traceback, outcome.cause)
+    tables = (outcome.values, outcome.provenance)
+    if any(type(text) not in (str, Cause) for text in texts) or any(type(table) is not dict for table in tables):
         raise TypeError("not an outcome")
-    if "trajectory" not in outcome.values:
-        return outcome
-    return replace(outcome, frames=Trajectory(trajectory_path(folder, outcome.key)))
+    if "frames" in read or not 0 < len(outcome.key) <= KEY_LENGTH:
+        raise TypeError("not an outcome")
+    if len(outcome.reason) > REASON_LENGTH:
+        return replace(outcome, reason=outcome.reason[:REASON_LENGTH] + "…")
+    return outcome
 
 
 def _finished(outcome: Outcome) -> float:
-    """When a job was finished, in seconds since 1970; 0 where that is not known."""
     time = outcome.provenance.get("finished", 0.0)
     return float(time) if isinstance(time, int | float) else 0.0
+
+
+def _skip_line(file: BinaryIO) -> int:
+    """Pass over the rest of a line; returns its length in bytes."""
+    length = 0
+    while length <= SKIPPED_BYTES and (part := file.readline(1_000_000)):
+        length += len(part)
+        if part.endswith(b"\n"):
+            break
+    return length
+
+
+def _has_changed(path: Path) -> AssayError:
+    return AssayError(f"'{path}' has changed while it was read; run the command again")

@@ -106,7 +106,19 @@ def noisy_energy(size: float) -> Model:
     return model
 
 
-@pytest.mark.parametrize("model", [with_jumps(0.002), noisy_energy(0.001)], ids=["jumps", "noise"])
+def stronger_forces(factor: float) -> Model:
+    """Springs whose forces are those of stiffer ones: no drift, and an energy that is not conserved."""
+
+    def model(s: Structure) -> tuple[float, Floats]:
+        energy, forces = SOUND(s)
+        return energy, factor * forces
+
+    return model
+
+
+@pytest.mark.parametrize(
+    "model", [with_jumps(0.002), noisy_energy(0.001), stronger_forces(1.05)], ids=["jumps", "noise", "forces"]
+)
 def test_an_energy_error_that_does_not_fall_with_the_time_step_fails(model: Model, tmp_path: Path) -> None:
     found = seen(model, tmp_path, 4000)
     assert found.values["drift"] < 1.0, "the drift sees nothing"
@@ -126,6 +138,18 @@ def test_the_rounding_of_single_precision_is_not_resolved_and_fails_nothing(offs
     found = seen(model, tmp_path, 4000)
     assert found.values["time_step_order"] < 1.0
     assert "power" not in found.reason
+
+
+def test_single_precision_is_known_where_something_in_double_precision_was_added(tmp_path: Path) -> None:
+    def model(s: Structure) -> tuple[float, Floats]:
+        energy, forces = SOUND(s)
+        return float(np.float32(energy - 2e4)) + 1e-5 * float(s.positions[0, 0]), forces
+
+    asked = built(steps=4000, interval=5)
+    cases = [planned_cases(asked, Scope(replace(survey(), precision=name), data())) for name in ("float64", "float32")]
+    double, single = (observe_runs(asked, list(c), model, tmp_path / str(i))["springs"] for i, c in enumerate(cases))
+    assert "power" in double.reason
+    assert "power" not in single.reason
 
 
 def leaky(rate: float) -> Model:

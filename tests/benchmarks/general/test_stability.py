@@ -39,7 +39,7 @@ def data(*records: Record) -> DataSource:
     return source("stability", *(records or (Record("springs", (BODY,), info={"description": "a toy"}),)))
 
 
-def seen(model: Model, folder: Path, steps: int = 2000) -> Observation:
+def seen(model: Model, folder: Path, steps: int = 4000) -> Observation:
     asked = built(steps=steps, interval=10)
     return observe_runs(asked, list(planned_cases(asked, Scope(survey(), data()))), model, folder)["springs"]
 
@@ -82,7 +82,7 @@ def losing_a_hydrogen(after: int) -> Model:
 
 
 def test_a_lost_hydrogen_costs_half_and_the_run_that_it_ends_is_still_judged(tmp_path: Path) -> None:
-    found = seen(losing_a_hydrogen(1000), tmp_path)
+    found = seen(losing_a_hydrogen(1000), tmp_path, 2000)
     assert found.detail["verdicts"][0]["kind"] == "hydrogen loss"
     frame = found.detail["verdicts"][0]["frame"]
     assert 100 < frame < 160
@@ -92,7 +92,7 @@ def test_a_lost_hydrogen_costs_half_and_the_run_that_it_ends_is_still_judged(tmp
 def test_a_model_that_stops_answering_gets_what_it_lasted(tmp_path: Path) -> None:
     from run_cases import failing_after
 
-    found = seen(failing_after(SOUND, 1005), tmp_path)
+    found = seen(failing_after(SOUND, 1005), tmp_path, 2000)
     assert found.detail["verdicts"][0]["kind"] == "not finite"
     assert score(found) == pytest.approx(0.25, abs=0.01)
 
@@ -106,7 +106,7 @@ def test_a_model_that_refuses_at_once_fails() -> None:
 
 
 def test_the_metric_has_the_score_of_the_systems(tmp_path: Path) -> None:
-    asked = built(steps=1600, interval=10, seeds=2)
+    asked = built(steps=4000, interval=10, seeds=2)
     (case,) = planned_cases(asked, Scope(survey(), data()))
     assert set(case.jobs) == {"run1", "run2"}
     good = observe_case(asked, case, run_case(case, SOUND, tmp_path))
@@ -118,7 +118,7 @@ def test_the_metric_has_the_score_of_the_systems(tmp_path: Path) -> None:
 
 
 def test_the_error_of_several_seeds_is_their_scatter(tmp_path: Path) -> None:
-    asked = built(steps=1600, interval=10, seeds=2)
+    asked = built(steps=4000, interval=10, seeds=2)
     (case,) = planned_cases(asked, Scope(survey(), data()))
     runs = run_case(case, SOUND, tmp_path)
     hot = run_case(case, HOPELESS["wrong_sign_forces"](SOUND), tmp_path / "hot")
@@ -191,13 +191,13 @@ def test_a_run_too_short_to_tell_has_no_score(tmp_path: Path) -> None:
 
 def test_the_published_score_stands_beside_it(tmp_path: Path) -> None:
     lost, sound = seen(losing_a_hydrogen(1000), tmp_path), seen(SOUND, tmp_path)
-    assert lost.values["seed_score"] == lost.values["stability"] < 1.0
-    assert sound.values["seed_score"] == 1.0
+    assert lost.values["literal_score"] == lost.values["stability"] < 1.0
+    assert sound.values["literal_score"] == 1.0
     hot = seen(heated(600.0), tmp_path, 8000)
-    assert hot.values["seed_score"] == 1.0, "the publication looks only for 10 000 K"
+    assert hot.values["literal_score"] == 1.0, "the publication looks only for 10 000 K"
     refused = observe_case(built(), planned_cases(built(), Scope(survey(), data()))[0], {"run1": REFUSED})
     metrics = {m.name: m for m in built().measure([sound, replace(refused, case="other")])}
-    assert metrics["seed_score"].value == 0.5
+    assert metrics["literal_score"].value == 0.5
 
 
 REFUSED = Outcome("key", "failed", {}, "refused: no")

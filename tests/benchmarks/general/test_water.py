@@ -60,7 +60,7 @@ def test_only_a_free_hydrogen_is_lost(place: Floats | None, kind: str, tmp_path:
     else:
         assert 30 < verdict["frame"] < 60
         assert found.values["stability"] == pytest.approx(0.5 + 0.5 * verdict["frame"] / 151)
-    assert (found.values["seed_score"] == 1.0) == (place is None)
+    assert (found.values["literal_score"] == 1.0) == (place is None)
 
 
 def test_water_whose_atoms_repel_each_other_scores_next_to_nothing(tmp_path: Path) -> None:

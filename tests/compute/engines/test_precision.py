@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ase.build import molecule
 from ase.calculators.emt import EMT
+from ase.calculators.mixing import SumCalculator
 
 from assay.api import run
 from assay.compute.engines.precision import precision_and_device
@@ -107,3 +108,11 @@ def test_a_factory_gets_the_device(tmp_path: Path) -> None:
     assert model.reference is not None
     assert model.reference.device == "cuda"
     assert model.fingerprint != load_model(f"{path}:build").fingerprint
+
+
+def test_a_sum_is_as_precise_as_its_least_precise_part() -> None:
+    single = EMT()
+    single.as_used = {"precision": "float32", "device": "cuda"}  # type: ignore[attr-defined]
+    for calculator in (SumCalculator([EMT(), single]), Holder(inner=[Holder(calcs=[EMT(), single])]), Holder(c=single)):
+        assert precision_and_device(calculator) == {"precision": "float32", "device": "cuda"}
+    assert precision_and_device(SumCalculator([EMT(), EMT()]))["precision"] in ("", "float64")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +14,7 @@ import pytest
 
 from assay.compute.cost import CostModel
 from assay.compute.executors import open_executor
+from assay.compute.executors.local import LocalProcesses
 from assay.compute.runner import Runner
 from assay.configurations import dimer
 from assay.jobs import Job, Probe, SinglePoints
@@ -23,13 +27,14 @@ JOBS = 12
 
 
 @contextmanager
-def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0) -> Iterator[Runner]:
-    """A runner for one of the faulty models, with a short deadline."""
+def runner(factory: str, folder: Path, workers: int = 1, timeout: float = 2.0, load: float = 20.0) -> Iterator[Runner]:
+    """A runner for one of the faulty models that soon takes a worker for hung, but allows for CPU time to load (s)."""
     model = load_model(f"{MACHINE}:{factory}")
     store = Store.create(folder, "model")
     with open_executor(model, store, workers) as executor:
         cost = CostModel.of_model(model, timeout)
         cost.record_small_structures(1e-3)
+        cost.record_load_time(load)
         yield Runner(model, store, executor, cost)
 
 
@@ -54,11 +59,12 @@ def completed(factory: str, folder: Path, guilty: int, **options: float) -> tupl
 @pytest.mark.parametrize(
     ("factory", "reason"),
     [
-        ("hangs_on_gold", "no answer within"),
+        ("hangs_on_gold", "used no CPU time and gave no answer for"),
         ("dies_on_gold", "signal SIGKILL"),
         ("crashes_on_gold", "signal SIGSEGV"),
         ("runs_out_of_memory_on_gold", "out of memory: for an array of 9 TB"),
         ("interrupts_on_gold", "KeyboardInterrupt"),
+        ("ends_quietly_on_gold", "the worker died (exit code 0)"),
     ],
 )
 def test_only_the_guilty_job_is_an_error(tmp_path: Path, factory: str, reason: str, guilty: int) -> None:
@@ -67,6 +73,69 @@ def test_only_the_guilty_job_is_an_error(tmp_path: Path, factory: str, reason: s
     assert reason in lost.reason
     assert [outcome.status for outcome in others] == [OK] * (JOBS - 1)
     assert all(count == 1 for (_, status), count in lines(tmp_path).items() if status == OK)
+
+
+def test_a_worker_that_computes_for_ever_is_killed_after_its_cpu_time(tmp_path: Path) -> None:
+    lost, others = completed("computes_for_ever_on_gold", tmp_path, 4, timeout=2.0, load=1.0)
+    assert lost.status == ERROR
+    assert re.search(r"no answer within \d+ s of CPU time at a load of \d+ on \d+ cores", lost.reason)
+    assert [outcome.status for outcome in others] == [OK] * (JOBS - 1)
+
+
+@pytest.mark.parametrize("factory", ["computes_on_gold", "lets_a_child_compute_on_gold"])
+def test_a_worker_that_computes_does_not_hang_however_long_it_takes(tmp_path: Path, factory: str) -> None:
+    with runner(factory, tmp_path, timeout=0.4) as machine:
+        machine.complete(jobs(4), "dimers", deadline=60.0)
+        assert {machine.known[machine.key(job)].status for job in jobs(4)} == {OK}
+        (used,) = [machine.known[machine.key(jobs(4)[4])].provenance["cpu_seconds"]]
+        assert used >= 1.5, "the time of children counts"
+        assert machine.executor.cpu_seconds >= used
+
+
+def test_a_worker_that_gives_answers_does_not_hang_though_it_does_not_compute(tmp_path: Path) -> None:
+    lengths = [2.2 + 0.02 * i for i in range(20)]
+    job = SinglePoints(tuple(dimer(COPPER, COPPER, length) for length in lengths))  # 4 s, without an outcome in between
+    with runner("answers_slowly", tmp_path, timeout=2.0) as machine:
+        machine.complete([job], "dimers")
+        assert machine.known[machine.key(job)].status == OK
+
+
+def test_the_reason_names_the_load_and_the_option(tmp_path: Path) -> None:
+    lost, _ = completed("hangs_on_gold", tmp_path, 0, timeout=1.0)
+    assert re.search(r"for 1 s at a load of \d+ on \d+ cores; give more with --timeout 4", lost.reason)
+
+
+def test_a_worker_that_is_stopped_is_replaced_and_no_job_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STOPPED_BEFORE", str(tmp_path / "marker"))
+    guilty, others = completed("stops_once_on_gold", tmp_path, 4, timeout=1.0)
+    assert (tmp_path / "marker").exists()
+    assert {outcome.status for outcome in (guilty, *others)} == {OK}
+
+
+def test_a_worker_that_dies_or_stops_with_nothing_to_do_is_replaced(tmp_path: Path) -> None:
+    work = jobs()
+    with runner("slow", tmp_path, timeout=1.0) as machine:
+        for number, fault in enumerate((signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV)):
+            machine.complete(work[number : number + 1], "dimers")
+            assert isinstance(machine.executor, LocalProcesses)
+            worker = machine.executor.processes[0].process
+            os.kill(worker.pid, fault)
+            if fault != signal.SIGSTOP:
+                worker.join()
+        machine.complete(work, "dimers")
+        assert {machine.known[machine.key(job)].status for job in work} == {OK}
+    assert set(lines(tmp_path).values()) == {1}
+
+
+def test_workers_and_their_children_end_with_the_executor(tmp_path: Path) -> None:
+    with runner("slow", tmp_path, workers=2) as machine:
+        machine.complete(jobs(), "dimers")
+        assert isinstance(machine.executor, LocalProcesses)
+        processes = [worker.system for worker in machine.executor.processes.values()]
+        assert all(process.is_running() for process in processes)
+    assert not any(process.is_running() for process in processes)
 
 
 @pytest.mark.parametrize("count", [2, 3, 6])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from assay.compute.engines.calculator import Unsupported
 from assay.compute.probes import batches
 from assay.configurations import cluster, crystal
-from assay.errors import ModelFailure
+from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
+from assay.outcome import ERROR, FAILED, Outcome
 from assay.structure import Floats, Structure
 from toys import CLUSTERS, Spring, engine_of, sabotaged
 
@@ -64,3 +67,19 @@ class WideBatch:
 def test_a_batch_that_fails_is_a_failure_of_the_model(evaluator: type) -> None:
     with pytest.raises(ModelFailure):
         batches.run(engine_of(Spring, build_batch=evaluator), Probe("batches", CLUSTERS))
+
+
+def test_an_error_of_an_adapter_is_not_a_failure_of_the_model() -> None:
+    def raise_here(self: object, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
+        raise IndexError("list index out of range")
+
+    def run(name: str) -> Outcome:
+        evaluate = FunctionType(raise_here.__code__, {**globals(), "__name__": name})
+        engine = engine_of(Spring)
+        engine.model = replace(engine.model, build_batch=type("Batch", (), {"evaluate": evaluate}))
+        return engine.run("key", Probe("batches", CLUSTERS))
+
+    ours, theirs = run("assay.models._mace_batch"), run("package.of.the.model")
+    assert (ours.status, ours.cause) == (ERROR, Cause.INTERNAL)
+    assert "IndexError" in ours.traceback
+    assert theirs.status == FAILED

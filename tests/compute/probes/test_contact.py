@@ -28,6 +28,7 @@ def test_first_contact_reports_what_the_calculator_supports() -> None:
 
     values = contact.run(engine_of(Claims), Probe("contact", (DIMER,)))
     assert values.pop("seconds_per_call") > 0.0  # type: ignore[operator]
+    assert values.pop("seconds_to_build") > 0.0  # type: ignore[operator]
     assert values == {
         "calculator": "Claims",
         "stress": True,

@@ -110,3 +110,64 @@ def test_memory_of_a_model_that_refuses_everything_cannot_be_measured() -> None:
 )
 def test_only_steady_growth_counts(sizes: Floats, expected: float) -> None:
     assert memory.steady_growth(sizes) == pytest.approx(expected)
+
+
+class KeepsObjects(Spring):
+    """Keeps something for every `Atoms` object."""
+
+    def __init__(self, size: int | None) -> None:
+        super().__init__()
+        self.known: dict[int, object] = {}
+        self.size = size
+
+    def calculate(self, atoms: Atoms, properties: object = (), system_changes: object = ()) -> None:
+        super().calculate(atoms, properties, system_changes)
+        self.known[id(atoms)] = dict(self.results)
+        if self.size is not None and len(self.known) > self.size:
+            del self.known[next(iter(self.known))]
+
+
+def test_what_is_kept_for_each_object_is_a_leak_unless_its_number_is_limited() -> None:
+    assert growth(engine_of(lambda: KeepsObjects(None)))["object_bytes"] > 300.0
+    assert growth(engine_of(lambda: KeepsObjects(128)))["object_bytes"] < 50.0
+    assert growth(engine_of(Spring))["object_bytes"] < 50.0
+
+
+def test_objects_that_the_user_has_dropped_are_found() -> None:
+    class KeepsAtoms(Spring):
+        history: list[Atoms]
+
+        def answer(self, atoms: Atoms) -> dict[str, object]:
+            vars(self).setdefault("history", []).append(atoms)
+            return super().answer(atoms)
+
+    assert growth(engine_of(KeepsAtoms))["dropped_object_bytes"] > 1000.0
+    assert growth(engine_of(Spring))["dropped_object_bytes"] < 100.0
+
+
+def test_calculators_that_are_kept_are_found() -> None:
+    kept: list[Spring] = []
+
+    def build() -> Spring:
+        kept.append(Spring())
+        return kept[-1]
+
+    assert growth(engine_of(build))["calculator_bytes"] > 1000.0
+    values = growth(engine_of(Spring))
+    assert values["calculator_bytes"] < 300.0
+    assert values["calculators"] == 66
+
+
+def test_calculators_that_take_long_to_build_are_not_measured() -> None:
+    def slow() -> Spring:
+        sum(range(3_000_000))
+        return Spring()
+
+    values = memory.run(engine_of(slow), Probe("memory", CLUSTERS, {"evaluations": 240, "seconds": 0.02}))
+    assert "calculator_bytes" not in values
+    assert "do not fit into 0.01 s" in values["not_built"]  # type: ignore[operator]
+
+
+def test_a_model_with_one_calculator_for_all_is_not_measured() -> None:
+    only = Spring()
+    assert growth(engine_of(lambda: only))["not_built"] == "the model has only one calculator"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,12 @@ import pytest
 
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.probes import path
+from assay.compute.probes._lookahead import CONFIRMED
 from assay.errors import ModelFailure
 from assay.jobs import Probe
-from assay.structure import Structure
+from assay.outcome import OK, Outcome
+from assay.remarks import batch_remarks
+from assay.structure import Floats, Structure
 from toys import Pair, Says, engine_of
 
 DEPTH, LENGTH, RANGE = 1.0, 2.0, 1.5
@@ -148,3 +153,119 @@ def test_the_scale_of_a_repulsive_curve_is_its_height() -> None:
     values = measured(engine_of(lambda: Pair(lambda r: np.exp(-r), lambda r: -np.exp(-r))))
     assert values["jumps"] == []
     assert 1e-3 < values["well"] < 1.0
+
+
+def switched(width: float) -> CalculatorEngine:
+    """A bond on which 0.02 eV are switched off smoothly at 4 Å, within a width (Å)."""
+
+    def share(r: float) -> float:
+        return float(np.clip((r - 4.0) / width + 0.5, 0.0, 1.0))
+
+    def energy(r: float) -> float:
+        x = share(r)
+        return morse(r) + 0.02 * (1.0 - x**3 * (10.0 - 15.0 * x + 6.0 * x**2))
+
+    def slope(r: float) -> float:
+        return morse_slope(r) - 0.02 * 30.0 * (share(r) * (1.0 - share(r))) ** 2 / width
+
+    return engine_of(lambda: Pair(energy, slope))
+
+
+@pytest.mark.parametrize(("width", "found"), [(0.005, 1), (0.01, 1), (0.02, 1), (0.05, 0), (0.3, 0)])
+def test_a_switch_that_is_narrower_than_a_step_of_a_simulation_is_found(width: float, found: int) -> None:
+    values = measured(switched(width))
+    assert values["jumps"] == []
+    assert len(values["steps"]) == found
+    for step in values["steps"]:
+        assert step["at"] == pytest.approx(3.0, abs=width)
+        assert step["energy"] == pytest.approx(0.02, rel=0.3)
+
+
+def test_a_jump_far_away_is_found_in_coarse_steps_and_refusals_there_do_not_count() -> None:
+    def cut(r: float) -> float:
+        return morse(r) + (0.05 if r < 17.3 else 0.0)
+
+    values = measured(engine_of(lambda: Pair(cut, morse_slope)), far=29.0, far_step=2.0)
+    (jump,) = values["jumps"]
+    assert jump["at"] == pytest.approx(16.3, abs=1e-5)
+    assert jump["energy"] == pytest.approx(0.05, rel=1e-3)
+
+
+def test_the_scale_of_a_path_over_a_barrier_is_its_height() -> None:
+    hill = engine_of(lambda: Pair(lambda r: 0.3 * np.sin(np.pi * (r - 1.0) / 8.0), lambda r: 0.0))
+    assert measured(hill, barrier=1.0, budget=100)["well"] == pytest.approx(0.3, rel=1e-3)
+
+
+class Curve:
+    """The batch evaluator of a pair potential, with the number of structures in each batch."""
+
+    def __init__(self, energy: Callable[[float], float], slope: Callable[[float], float] = morse_slope) -> None:
+        self.energy, self.slope, self.sizes = energy, slope, list[int]()
+
+    def evaluate(self, structures: Sequence[Structure]) -> list[tuple[float, Floats]]:
+        self.sizes.append(len(structures))
+        lengths = [float(np.linalg.norm(s.positions[1] - s.positions[0])) for s in structures]
+        return [(self.energy(r), np.array([[0, 0, 1.0], [0, 0, -1.0]]) * self.slope(r)) for r in lengths]
+
+
+class Counted(Pair):
+    calls = 0
+
+    def calculate(self, *given: Any, **named: Any) -> None:
+        Counted.calls += 1
+        super().calculate(*given, **named)
+
+
+def jumping(r: float) -> float:
+    return morse(r) + 1e-3 * (r > 2.7182818)
+
+
+def with_batch(energy: Callable[[float], float], batch: Curve) -> tuple[dict[str, Any], int]:
+    """The path of a calculator whose model has a batch evaluator, and the number of evaluations by the calculator."""
+    engine = engine_of(lambda: Counted(energy, morse_slope))
+    engine.model = replace(engine.model, build_batch=lambda: batch)
+    Counted.calls = 0
+    return measured(engine), Counted.calls
+
+
+@pytest.mark.parametrize("energy", [morse, jumping])
+def test_a_batch_that_agrees_at_every_coarse_place_looks_for_the_jumps(energy: Callable[[float], float]) -> None:
+    values, calls = with_batch(energy, batch := Curve(energy))
+    alone = measured(engine_of(lambda: Pair(energy, morse_slope)))
+    assert values["jumps"] == alone["jumps"]
+    np.testing.assert_array_equal(values["energy"], alone["energy"])
+    assert calls <= 81 + CONFIRMED
+    assert max(batch.sizes) >= 80, "all midpoints are one batch"
+    assert sum(batch.sizes) > 150
+    assert "given_up" not in values["batch"]
+
+
+def test_a_jump_that_only_the_calculator_has_is_found() -> None:
+    values, _ = with_batch(jumping, Curve(morse))
+    (jump,) = values["jumps"]
+    assert 1.0 + jump["at"] == pytest.approx(2.7182818, abs=1e-5)
+    assert "in a batch and alone differ" in values["batch"]["given_up"]
+    (remark,) = batch_remarks([Outcome("key", OK, values)])
+    assert f"{values['batch']['alone']} structures were computed one at a time" in remark
+
+
+def test_a_jump_that_only_the_batch_has_is_not_the_calculators() -> None:
+    values, _ = with_batch(morse, Curve(jumping))
+    assert values["jumps"] == []
+    assert values["batch"]["given_up"]
+
+
+def test_a_batch_that_fails_or_differs_between_coarse_places_is_not_used() -> None:
+    def spike(r: float) -> float:  # narrower than the coarse steps, on the way to the jump
+        return jumping(r) + 1e-2 * (2.70 < r < 2.79)
+
+    def refusing(r: float) -> float:
+        if 2.70 < r < 2.79:
+            raise ValueError("not here")
+        return jumping(r)
+
+    for faulty in (spike, refusing):
+        values, _ = with_batch(jumping, Curve(faulty))
+        (jump,) = values["jumps"]
+        assert jump["energy"] == pytest.approx(1e-3, rel=0.01)
+        assert values["batch"]["given_up"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.blocks import average
-from assay.compute.protocols import Ending, carry_out
+from assay.compute.protocols import Ending, Requests, carry_out
 from assay.compute.protocols.dynamics import run_dynamics
 from assay.compute.protocols.integrators import (
     Barostat,
@@ -24,7 +24,7 @@ from assay.compute.protocols.integrators import (
 from assay.compute.protocols.simulation import new_simulation
 from assay.compute.protocols.watching import Watching
 from assay.jobs import Dynamics, Watch
-from assay.outcome import FAILED, OK, Point
+from assay.outcome import FAILED, OK, Point, no_point
 from assay.store.trajectory import Recorder, Trajectory
 from assay.structure import Floats, Structure
 from assay.units import ACCELERATION, BAR, BOLTZMANN
@@ -80,7 +80,7 @@ def test_friction_decides_how_fast_atoms_warm_up(tmp_path: Path) -> None:
 def test_without_a_thermostat_the_energy_is_conserved(tmp_path: Path) -> None:
     def fluctuation(timestep: float) -> float:
         job = Dynamics(ATOMS, "nve", timestep=timestep, steps=int(2000 / timestep), interval=1, seed=2)
-        ending, run = simulate(job, wells(), tmp_path)
+        ending, run = simulate(job, wells(), tmp_path / str(timestep))
         assert ending.status == OK
         total = run.series("energy") + run.series("kinetic")
         return float(total.std())
@@ -196,8 +196,9 @@ def test_a_checkpoint_does_not_grow_with_the_watched_quantities(tmp_path: Path) 
             recorder.save({"step": step})
         whole.add(positions)
     recorder.save({"step": 56})
-    again = Watching(job)
-    again.restore(Recorder(path, len(ATOMS)).written())
+    again, later = Watching(job), Recorder(path, len(ATOMS))
+    later.resume()
+    again.restore(later.written())
     assert again.series == whole.series
     assert len(again.series[0]) == 57
 
@@ -266,3 +267,26 @@ def test_a_model_that_fails_ends_the_run(tmp_path: Path) -> None:
     ending, run = simulate(Dynamics(ATOMS, steps=5000, interval=5), fails_later, tmp_path)
     assert ending.reason == "at step 58: returned the energy nan"
     assert len(run) == 12
+
+
+def stopped_after(count: int, run: Requests[Ending], asked: Sequence[Structure]) -> Ending:
+    """How a run ends that goes on with other forces, until the model refuses."""
+    try:
+        for step in range(1000):
+            asked = run.send(wells(4.0)(asked) if step < count else [no_point(len(ATOMS), "no more")])
+    except StopIteration as end:
+        return Ending(*end.value)
+    raise AssertionError("the run does not end")
+
+
+def test_of_two_processes_at_one_simulation_the_first_to_finish_counts_with_its_numbers(tmp_path: Path) -> None:
+    """The second one, of which the model refused a step, reports what is in the file."""
+    job, path = Dynamics(ATOMS, steps=60, interval=3, seed=1), tmp_path / "run.h5"
+    second = run_dynamics(job, Recorder(path, len(ATOMS)))
+    asked = next(second)  # it has found nothing to go on from
+    first, run = simulate(job, wells(), tmp_path)
+    before = path.read_bytes()
+    assert first.status == OK
+    assert stopped_after(40, second, asked) == first
+    assert path.read_bytes() == before
+    assert len(run) == first.values["frames"] == 21

@@ -83,7 +83,7 @@ def wrong_in_threads(build: Build) -> int:
 def test_one_of_two_threads_evaluates_the_structure_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each thread waits until both have written the shared positions, so the result does not depend on timing."""
     assert wrong_in_threads(CopperGold) == 0
-    both_have_written = threading.Barrier(2, timeout=60.0)
+    both_have_written = threading.Barrier(2, timeout=1800.0)
     monkeypatch.setattr(state, "time", SimpleNamespace(sleep=lambda seconds: both_have_written.wait()))
     assert wrong_in_threads(BROKEN["not_thread_safe"].build) == 1
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.benchmark import Benchmark, Case, Scope, failed
-from assay.benchmarks.bases.limits import Refused, Residual
-from assay.errors import INVALID
+from assay.benchmarks.bases.limits import NotApplicable, NotResolved, Refused, Residual
+from assay.errors import INVALID, Cause
 from assay.observation import Metric, MetricValue, Observation, Plot, Verdict, metric_value
 from assay.outcome import ERROR, FAILED, OK, UNSUPPORTED, Outcome
 from assay.reasons import Group, Reason, grouped
@@ -39,7 +39,10 @@ class Check(Benchmark):
         raise TypeError(f"check '{self.name}' has no trials")
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:
-        """The comparisons of a case; raise `Refused` if the model did not compute what they start from."""
+        """The comparisons of a case; raise `Refused` if the model did not compute what they start from.
+
+        `NotApplicable` if the model does not have what is compared, and need not have it.
+        """
         raise TypeError(f"check '{self.name}' compares nothing")
 
     def cases(self, scope: Scope) -> Iterable[Case]:
@@ -55,6 +58,10 @@ class Check(Benchmark):
             found = list(self.residuals(case, outcomes))
         except Refused as refusal:
             return failed(case, str(refusal), cause=refusal.cause)
+        except NotApplicable as missing:
+            return Observation(case.id, UNSUPPORTED, reason=str(missing))
+        except NotResolved as limit:
+            return Observation(case.id, UNSUPPORTED, reason=str(limit), cause=Cause.NOT_RESOLVED)
         if not found:
             return failed(case, "nothing was compared")
         worst = max(found, key=lambda r: r.ratio)
@@ -77,7 +84,8 @@ class Check(Benchmark):
         broken += [o for o in refused if o.cause in INVALID]  # a NaN is not a refusal
         worst = _worst(compared)
         status, passed = _decide(compared, refused, lost, broken)
-        letter = _letter(worst, passed, len(refused), len(compared))
+        unresolved = [o for o in skipped if o.cause == Cause.NOT_RESOLVED]
+        letter = _letter(worst, passed, len(refused) + len(unresolved), len(compared))
         return Verdict(
             name=self.name,
             status=status,
@@ -110,7 +118,8 @@ def _without_structures(survey: Survey) -> list[Case]:
     for subject in survey.subjects:
         missing = ["cluster"] if subject.cluster_factor is None else []
         missing += survey.periodic_patterns[:1] if subject.crystal_factor is None else []
-        failure, lost = ("", subject.reason) if subject.lost else (subject.reason, "")
+        reason = subject.reason or "the model supports neither free nor periodic structures of these elements"
+        failure, lost = ("", reason) if subject.lost else (reason, "")
         found += [
             Case(f"{subject.label}-{kind}", {}, failure=failure, lost=lost, cause=subject.cause) for kind in missing
         ]
@@ -147,7 +156,7 @@ def _worst(compared: Sequence[Observation]) -> Residual | None:
 
 
 def _letter(worst: Residual | None, passed: bool | None, refused: int, compared: int) -> str | None:
-    """The letter of the worst comparison; a model that refused a quarter of the cases gets no better than a D."""
+    """The letter of the worst comparison; no better than a D if a quarter of the cases is refused or not resolved."""
     if passed is None:
         return None
     if not passed or worst is None:
@@ -165,6 +174,8 @@ def _comment(compared: list, broken: list, refused: list, lost: list, skipped: l
     parts += [f"not finished for {group.names} ({group.reason})" for group in _groups(lost)]
     if skipped and not (compared or broken or refused or lost):
         parts += [group.reason for group in _groups(skipped)]
+    elif unresolved := [o for o in skipped if o.cause == Cause.NOT_RESOLVED]:
+        parts += [f"{group.names}: {group.reason}" for group in _groups(unresolved)]
     return "; ".join(parts)
 
 

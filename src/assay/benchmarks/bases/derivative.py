@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.benchmark import Case
-from assay.benchmarks.bases.limits import Refused, base_point
+from assay.benchmarks.bases.limits import NotResolved, Refused, base_point
 from assay.benchmarks.bases.symmetry import subjects
 from assay.jobs import SinglePoints
 from assay.outcome import Outcome, Point
@@ -23,8 +23,8 @@ def ladder_cases(survey: Survey) -> Iterable[Case]:
     """Every cluster and crystal, and a slab and a wire of the first species, each coordinate moved by each step."""
     slabs = [(p, *item) for p in ("TTF", "TFF") for item in survey.crystals(p)[:1]]
     for kind, label, structure in [*subjects(survey), *slabs]:
-        job = SinglePoints((structure, *_ladder(structure)), alone=True)
-        yield Case(f"{label}-{kind}", {"ladder": job}, {"steps": np.array(STEPS)})
+        job = SinglePoints((structure, *_ladder(structure)), alone=True, sample=_sample(len(structure)))
+        yield Case(f"{label}-{kind}", {"ladder": job}, {"steps": np.array(STEPS), "numbers": structure.numbers})
 
 
 def _ladder(structure: Structure) -> Iterable[Structure]:
@@ -34,6 +34,13 @@ def _ladder(structure: Structure) -> Iterable[Structure]:
         for sign in (1.0, -1.0):
             for move in moves:
                 yield structure.moved(structure.positions + sign * step * move)
+
+
+def _sample(atoms: int) -> tuple[int, ...]:
+    """What the calculator computes itself: the base, one coordinate at every step, and one of every other atom."""
+    numbers = 1 + np.arange(len(STEPS) * 2 * 3 * atoms).reshape(len(STEPS), 2, 3 * atoms)
+    others = [3 * atom + atom % 3 for atom in range(1, atoms)]
+    return (0, *numbers[:, :, 0].ravel().tolist(), *numbers[2][:, others].ravel().tolist())
 
 
 def split_ladder(case: Case, outcome: Outcome) -> tuple[Point, Floats, Floats, Floats]:
@@ -83,9 +90,26 @@ def judge_derivatives(
     allowed = np.minimum(allowed, LOOSEST * scale)
     ratio = np.where(certain, errors.ravel() / allowed, -1.0)
     worst = int(np.argmax(ratio))
-    # The letter is relative to the usual uncertainty, so that a rough place does not improve its own letter.
-    floor = max(float(np.median(uncertainty)), rounding)
+    # The letter is relative to the usual uncertainty, so that a rough place does not improve its own letter; and an
+    # error beyond the tolerance of a smooth function is no A, as in a network of reduced precision.
+    floor = min(max(float(np.median(uncertainty)), rounding), 0.1 * relative * scale)
     return Judged(worst, float(errors.ravel()[worst]), float(allowed[worst]), floor)
+
+
+UNRESOLVED = 0.01
+"""Derivatives that rounding leaves uncertain by more than this part of the largest one are not judged."""
+
+
+def require_resolved(errors: Floats, uncertainty: Floats, scale: float, rounding: float, total: float) -> None:
+    """Raise `NotResolved` where the rounding of the energy hides the derivative, unless the error is far larger.
+
+    `rounding` is the uncertainty (eV/Å) that the rounding of an energy of size `total` (eV) gives at the largest step.
+    """
+    if rounding > UNRESOLVED * scale and not np.any(errors > 10.0 * np.maximum(uncertainty, rounding)):
+        raise NotResolved(
+            f"not resolved: energies of {abs(total):.2g} eV are rounded so that their slope is known to "
+            f"{rounding:.1g} eV/Å only, and the largest force is {scale:.2g} eV/Å"
+        )
 
 
 def coordinate(index: int) -> str:

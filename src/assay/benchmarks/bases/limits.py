@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +20,10 @@ ENERGY = {"float64": 1e-8, "float32": 3e-6}
 
 FORCES = {"float64": 1e-6, "float32": 1e-3}
 """The same for forces, relative to the largest one; wider, because iterative models converge forces less well."""
+
+
+ULPS = 8.0
+"""Sums of energies may be off by this many spacings of floating-point numbers."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +56,31 @@ class Limits:
     precision: str
     noise_energy: float
     noise_force: float
+    lone_energy: float = 0.0
+    """Energy per atom of the atoms alone (eV), which is subtracted before energies are judged."""
 
     @classmethod
     def of(cls, case: Case) -> Limits:
         """The limits that were written into a case when it was made."""
-        noise = [float(case.context[name]) for name in ("noise_energy", "noise_force")]
-        return cls(str(case.context["precision"]), *noise)
+        energy, force = (float(case.context[name]) for name in ("noise_energy", "noise_force"))
+        lone = case.context.get("lone_energy", 0.0)
+        return cls(str(case.context["precision"]), energy, force, float(lone) if np.ndim(lone) == 0 else 0.0)
 
     @property
     def epsilon(self) -> float:
         """The spacing of floating-point numbers near 1 in the model's precision."""
         return EPSILON[self.precision]
 
-    def energy_noise(self, energy: float) -> float:
-        """How far an energy (eV) may be off by rounding and by the measured noise."""
-        return 2.0 * self.epsilon * max(abs(energy), 1.0) + self.noise_energy
+    def energy_noise(self, energy: float, atoms: int = 0, energies: Floats | None = None) -> float:
+        """How far an energy (eV) may be off by rounding and by the measured noise.
+
+        With the number of atoms, only the energy of binding is rounded; whether the total is rounded, too, shows in
+        the smallest difference between `energies` of similar structures.
+        """
+        size = max(abs(abs(energy) - abs(self.lone_energy * atoms)), 1.0)
+        gaps = np.diff(np.unique(energies)) if energies is not None else np.zeros(0)
+        coarsest = 2.0 * self.epsilon * abs(energy)
+        return max(2.0 * self.epsilon * size, min(float(gaps.min(initial=np.inf)), coarsest)) + self.noise_energy
 
     def force_noise(self, force: float) -> float:
         """How far forces (eV/Å) of this size may be off by rounding and by the measured noise."""
@@ -75,12 +89,16 @@ class Limits:
     def energy(
         self, where: str, error: float, scale: float, atoms: int, extra: float = 0.0, tight: float = 1.0
     ) -> Residual:
-        """Judge a difference of energies (eV). The scale is |E|, but at least 1 eV per atom: energies may cancel."""
-        size = max(abs(scale), float(atoms))
-        relative = ENERGY[self.precision] * tight
-        tolerance = max(relative * size, self._allowance(self.noise_energy, 1e-3 * size, tight)) + extra
-        floor = max(4.0 * self.epsilon * size, self.noise_energy)
-        return Residual(f"{where}: energy", error, "eV", tolerance, floor, self._why(relative, "energy"))
+        """Judge a difference of energies (eV) of the size |E| (`scale`).
+
+        It is relative to the energy of binding, |E| without lone atoms, taken as at least 1 eV per atom, because
+        energies may cancel. The rounding of the total always passes.
+        """
+        size = max(abs(abs(scale) - abs(self.lone_energy * atoms)), float(atoms))
+        relative, rounding = ENERGY[self.precision] * tight, ULPS * self.epsilon * abs(scale) * min(tight, 1.0)
+        tolerance = max(relative * size, rounding, self._allowance(self.noise_energy, 1e-3 * size, tight)) + extra
+        floor = max(4.0 * self.epsilon * max(abs(scale), float(atoms)), self.noise_energy)
+        return Residual(f"{where}: energy", error, "eV", tolerance, floor, self._why(relative, "energy of binding"))
 
     def forces(self, where: str, error: float, scale: float, extra: float = 0.0, tight: float = 1.0) -> Residual:
         """Judge a difference of forces (eV/Å) against the largest force, but at least 1 eV/Å."""
@@ -90,6 +108,12 @@ class Limits:
         floor = max(16.0 * self.epsilon * size, self.noise_force)
         return Residual(f"{where}: forces", error, "eV/Å", tolerance, floor, self._why(relative, "largest force"))
 
+    def stress(self, where: str, error: float, scale: float, tight: float = 1.0) -> Residual:
+        """Judge a difference of stresses (eV/Å³) like forces, against the largest one, but at least 0.01 eV/Å³."""
+        size, limit = max(abs(scale), 0.01), self.forces(where, error, 1.0, tight=tight)
+        why = "as for forces, of the largest stress"
+        return Residual(f"{where}: stress", error, "eV/Å³", limit.tolerance * size, limit.floor * size, why)
+
     def _allowance(self, noise: float, most: float, tight: float) -> float:
         """Tolerance for noise: ten times its floor up to a limit, and none where the noise itself is judged."""
         return min(10.0 * noise, most) if tight == 1.0 else 0.0
@@ -97,9 +121,6 @@ class Limits:
     def _why(self, relative: float, what: str) -> str:
         return f"{relative:.0e} of the {what} in {self.precision}, or ten times the noise floor if that is larger"
 
-
-ULPS = 8.0
-"""Sums of energies may be off by this many spacings of floating-point numbers."""
 
 TIMES_NOISE = 10.0
 MOST = 10.0
@@ -117,12 +138,20 @@ def raised_threshold(case: Case, threshold: float, kind: str, size: float) -> fl
     return max(threshold, min(noise, MOST * threshold), rounding)
 
 
+class NotResolved(Exception):
+    """The model rounds its results so coarsely that a comparison says nothing."""
+
+
 class Refused(Exception):
     """The model gave no usable answer for the structure that a comparison starts from; `cause` says why."""
 
     def __init__(self, reason: str, cause: str = Cause.REFUSED) -> None:
         super().__init__(reason)
         self.cause = cause
+
+
+class NotApplicable(Exception):
+    """The model does not have what a comparison is about, and does not claim it; the message says what."""
 
 
 def base_point(points: Sequence[Point]) -> Point:
@@ -153,14 +182,20 @@ def compare(
 
 def judge_deviations(case: Case, test: str, values: Data, tight: tuple[float, float] = (1.0, 1.0)) -> list[Residual]:
     """Compare the deviations that a probe measured with their tolerances, which `tight` scales."""
-    limits, labels = Limits.of(case), case.context["labels"]
+    usual, labels = Limits.of(case), case.context["labels"]
+    lone = np.asarray(case.context.get("lone_energy", 0.0))
     indices = np.asarray(values["indices"], dtype=int)
     arrays = {
         name: np.asarray(values[name], dtype=float) for name in ("natoms", "scale", "max_force", "energy", "forces")
     }
+    none = np.full(len(arrays["energy"]), np.nan)  # results of earlier versions have no stress
+    largest, stress = (np.asarray(values.get(name, none), dtype=float) for name in ("max_stress", "stress"))
     found = []
     for i in range(len(arrays["energy"])):
         count, where = int(arrays["natoms"][i]), f"{labels[indices[i]]} {test}"
+        limits = usual if lone.ndim == 0 else replace(usual, lone_energy=float(lone[indices[i]]))
         found.append(limits.energy(where, arrays["energy"][i], arrays["scale"][i], count, tight=tight[0]))
         found.append(limits.forces(where, arrays["forces"][i], arrays["max_force"][i], tight=tight[1]))
+        if not np.isnan(largest[i]):
+            found.append(limits.stress(where, stress[i], largest[i], tight[1]))
     return found

@@ -41,6 +41,11 @@ class ProbeCheck(Check):
         """Number of evaluations that the probe needs for each structure."""
         return 5
 
+    @property
+    def calculators(self) -> int:
+        """Number of calculators that the probe builds for itself."""
+        return 0
+
     def trials(self, survey: Survey) -> Iterable[Case]:
         """One case with every cluster and crystal."""
         usual = repeats_job(survey)
@@ -48,7 +53,8 @@ class ProbeCheck(Check):
             twins = survey.clusters(variant=1) if self.twins else []
             structures = (*usual.structures, *(structure for _, structure in twins))
             labels = [*subject_labels(survey), *(f"{label}-twin" for label, _ in twins)]
-            job = Probe(self.probe, structures, self.settings, self.calls_per_structure * len(structures))
+            calls = self.calls_per_structure * len(structures)
+            job = Probe(self.probe, structures, self.settings, calls, self.calculators)
             yield Case(self.role, {self.role: job}, {"labels": labels})
 
     def residuals(self, case: Case, outcomes: Mapping[str, Outcome]) -> Iterable[Residual]:

@@ -18,7 +18,7 @@ from assay.configurations import symbol
 from assay.data.dataset import EMBEDDED, Card, DataSet, Record
 from assay.errors import AssayError, Cause
 from assay.jobs import Job, SinglePoints
-from assay.observation import Metric, Observation
+from assay.observation import ELEMENTS, Metric, Observation
 from assay.outcome import OK, Outcome
 from assay.structure import Floats, Structure
 from assay.survey import Survey
@@ -111,7 +111,7 @@ class RecordBenchmark(Benchmark):
 
     def _case(self, name: str, record: Record, card: Card, survey: Survey) -> Case:
         source = {"name": card.name, "level": card.level, "lane": card.lane, "sha256": card.sha256}
-        context = {"data": source, **self.context_of(record)}
+        context = {"data": source, ELEMENTS: elements_of(record), **self.context_of(record)}
         if unsupported := outside_claims(record, survey):
             cause = Cause.ELEMENTS if unsupported_elements(record, survey) else Cause.CHARGE
             return Case(name, {}, context, unsupported, cause=cause)
@@ -155,6 +155,11 @@ def neutral(structure: Structure) -> Structure:
 def spin_of(structure: Structure, charge: int) -> int | None:
     """The lowest multiplicity that the number of electrons allows; None if the data says nothing about spin."""
     return None if structure.spin is None else 1 + (int(structure.numbers.sum()) - charge) % 2
+
+
+def elements_of(record: Record) -> list[str]:
+    """The symbols of the elements of a record, by rising atomic number."""
+    return [symbol(z) for z in sorted({int(z) for structure in record.structures for z in structure.numbers})]
 
 
 def unsupported_elements(record: Record, survey: Survey) -> list[int]:

@@ -4,8 +4,8 @@ It decides what a model can be used for, and it says nothing about whether the m
 a score.
 
 Protocol: energy and forces of ice of 24 to 5184 atoms (periodic if the model supports that, else a free piece), or of a
-crystal or cluster of the model's first species, one after the other in one thread, until a time limit. Run it alone on
-the machine; hardware and load are stored with the result. Nothing is scored.
+crystal or cluster of the model's first species, one after the other in one thread, until a limit of CPU time. Times are
+CPU times, or wall times for a model on an accelerator; hardware and load are stored with the result. Nothing is scored.
 - time_exponent: power of the number of atoms with which the CPU time grows, from the sizes at which an evaluation takes
   three times as long as at the smallest. Time is the shortest of some calls, since other work can only add to it.
 - memory_exponent: the same for memory, which is the peak above what the process held before.

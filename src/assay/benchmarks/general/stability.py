@@ -5,17 +5,18 @@ simulation with it means anything.
 
 Protocol: NVT at 300 K from the structures of the data set; f is the frame of the first event, N the number of frames.
 - stability: 1 if nothing happens; 0.5 + f / 2N if a hydrogen is lost; f / 2N if the run explodes (10 000 K too hot, or
-  a hundred times hotter than a frame before) or stops. A hydrogen is lost if it is more than 2.5 Å from its atom and
-  bonded to no other, which is further than 1.5 sums of covalent radii from every heavy atom, and if no atom holds it
-  again for ten frames. Events that the publication does not look for score like an explosion: NaN or infinite numbers;
-  a bond of two heavy atoms longer than 1.5 sums of covalent radii; fragments (also half of all hydrogens lost); atoms
-  nearer than half the sum of their radii; overheating, which is a mean temperature from f to the end of more than 1.2
-  times the target, by more than 4 standard errors. A run without thermal motion scores 0, and so does one whose second
-  half is colder than 0.75 times the target by more than 4 standard errors. The relative error of a mean temperature is
-  known: sqrt(2 / (degrees of freedom × friction × time)). A run that would not show twice the target temperature has
-  no score. With several seeds it is the mean.
-- seed_score: the published score by the letter (reported): explosions, and the first frame in which a hydrogen is more
-  than 2.5 Å from its atom, whatever else it is bonded to.
+  a hundred times hotter than a frame before and above three times the target) or stops. A hydrogen is lost if it is
+  free, which is more than 2.5 Å from its atom and further than 1.5 sums of covalent radii from every heavy atom, in at
+  least three frames and a quarter of all since the first, and if no atom holds it again for ten frames. Events that the
+  publication does not look for score like an explosion: NaN or infinite numbers; a bond of two heavy atoms longer than
+  1.5 sums of covalent radii; fragments, or half of all hydrogens lost; atoms nearer than half the sum of their radii;
+  overheating, which is a mean temperature from f to the end of more than 1.2 times the target, by more than 4 standard
+  errors. A run without thermal motion scores 0, and so does one whose second half is colder than 0.75 times the target
+  by more than 4 standard errors. The relative error of a mean temperature is known: sqrt(2 / (degrees of freedom ×
+  friction × time)). A run that may not show twice the target temperature has no score. With several seeds it is the
+  mean.
+- literal_score: the published score by the letter (reported): explosions, and the first frame in which a hydrogen is
+  more than 2.5 Å from its atom, whatever else it is bonded to.
 - survived: the share of systems to which nothing happened (reported).
 - temperature: the mean over the second half of the run (reported). Velocities after complete steps are too cold by
   (ω Δt)² / 4 for a vibration of frequency ω; this part, which follows from the forces, is added.
@@ -35,7 +36,7 @@ import numpy as np
 
 from assay.analysis.events import STABLE
 from assay.benchmark import Case
-from assay.benchmarks.bases.records import RecordBenchmark
+from assay.benchmarks.bases.records import LITERAL, RecordBenchmark
 from assay.benchmarks.bases.runs import (
     body_of,
     judged,
@@ -62,7 +63,7 @@ class Stability(RecordBenchmark):
     version = 2
     metrics = (
         Metric("stability", "1", ideal=1.0, is_score=True),
-        Metric("seed_score", "1", ideal=1.0, optional=True, counts_failed=True, failed_value=0.0),
+        LITERAL,
         Metric("survived", "1", ideal=1.0),
         Metric("temperature", "K"),
     )
@@ -107,7 +108,7 @@ class Stability(RecordBenchmark):
         scores = [event.score for event in events if event.score is not None]
         score, scatter = mean_score(scores)
         worst = min(events, key=lambda event: 2.0 if event.score is None else event.score)
-        heat, values = mean_temperature(runs), {"seed_score": fmean(event.seed_score for event in events)}
+        heat, values = mean_temperature(runs), {LITERAL.name: fmean(event.literal_score for event in events)}
         values |= {} if score is None else {"stability": score, "survived": float(worst.kind == STABLE)}
         values |= {"temperature": heat.value} if np.isfinite(heat.value) else {}
         kelvin, expected = thinned(temperatures(runs[0])).tolist(), int(runs[0].values["expected_frames"])

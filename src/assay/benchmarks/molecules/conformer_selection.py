@@ -36,6 +36,7 @@ AS_LOW = 0.01
 class ConformerSelection(RecordBenchmark):
     """Conformers of molecules."""
 
+    version = 2
     kind = "conformer_selection"
     metrics = (
         Metric("energy_mae", "kcal/mol", threshold=0.5),

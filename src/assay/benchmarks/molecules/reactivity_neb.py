@@ -44,6 +44,7 @@ AXES = ("reference (kcal/mol)", "model (kcal/mol)")
 class ReactivityNeb(RecordBenchmark):
     """Nudged elastic bands; `force_limit` is in eV/Å."""
 
+    version = 2
     kind, use = "reactions", "neb"
     metrics = (
         Metric("barrier_error", "kcal/mol", threshold=3.0),

@@ -37,6 +37,7 @@ AXES = ("reference (kcal/mol)", "model (kcal/mol)")
 class ReactivityTst(RecordBenchmark):
     """Energies along known reactions."""
 
+    version = 2
     kind, use = "reactions", "tst"
     metrics = (
         Metric("activation_energy_error", "kcal/mol", threshold=3.0),

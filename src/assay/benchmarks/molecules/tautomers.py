@@ -35,6 +35,7 @@ PUBLISHED = 0.05
 class Tautomers(RecordBenchmark):
     """Pairs of tautomers."""
 
+    version = 2
     kind = "tautomers"
     metrics = (
         Metric("energy_error", "kcal/mol", threshold=0.05 * KCAL),

@@ -7,9 +7,10 @@ Protocol: every cluster and crystal is evaluated
 - again at once, in other orders, after a slightly moved copy, and with its atoms listed backwards;
 - by a second calculator, and through ASE's public methods;
 - in a new process with another hash seed;
+- after the same positions with another cell, other periodic directions or other elements, of which only one differs;
 - after the model was made to refuse a structure;
 - in turn with the others for at least 200 calls, each of which must be answered.
-The positions that the model is given must not be altered.
+Stress is compared, too, for crystals of models that have it. The positions that the model is given must not be altered.
 Reference: the model itself.
 """
 
@@ -24,10 +25,9 @@ from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
 from assay.benchmarks.bases.limits import Limits, Residual, judge_deviations
 from assay.benchmarks.bases.steady import ROLE, many_calls, unanswered
-from assay.configurations import dimer
+from assay.benchmarks.builders.changed import refused_structures, single_changes
 from assay.jobs import Data, Probe
 from assay.outcome import Outcome
-from assay.structure import Structure
 from assay.survey import Survey, repeats_job, subject_labels
 
 SAME = (1e-2, 1e-1)
@@ -42,6 +42,10 @@ TIGHTNESS = {
     # ASE's own route lets iterative models start from their last solution, which moves forces by their convergence.
     "public_methods": (10.0, 1000.0),
 }
+ONE_CHANGE = {
+    "calculate": ("(calculate)", (1.0, 1.0)),
+    "public_methods": ("(ASE's public methods)", TIGHTNESS["public_methods"]),
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Deterministic(Check):
     version = 2
     catches = (
         "noise", "pure_noise", "tiny_noise", "history_dependent", "process_dependent", "stale_after_exception",
-        "stale_small_moves", "mutates_input", "nan_now_and_then", "refuses_now_and_then",
+        "stale_small_moves", "mutates_input", "noisy_stress", "stale_stress", "ignores_change_of_cell",
+        "neighbours_by_positions", "ignores_change_of_species", "nan_now_and_then", "refuses_now_and_then",
     )  # fmt: skip
 
     def trials(self, survey: Survey) -> Iterable[Case]:
@@ -62,11 +67,16 @@ class Deterministic(Check):
             return
         labels = subject_labels(survey)
         yield Case("repeats", {"repeats": repeats}, {"labels": labels})
-        fresh = Probe("fresh_process", repeats.structures, force_calls=3 * len(repeats.structures))
+        fresh = Probe("fresh_process", repeats.structures, {"stress": True}, 3 * len(repeats.structures), processes=1)
         yield Case("new-process", {"deviations": fresh}, {"labels": labels})
         yield many_calls(repeats.structures)
+        changes = single_changes(survey)
+        if changes:
+            structures = (*(s for _, a, b in changes for s in (a, b)), changes[0][1].reordered(range(3)))
+            job = Probe("one_change", structures, force_calls=9 * len(changes))
+            yield Case("one-change", {"changes": job}, {"labels": [words for words, _, _ in changes]})
         good = [s for _, s in survey.clusters()][:2]
-        bad = _refused_structures(survey, len(good[0])) if good else []
+        bad = refused_structures(survey, len(good[0])) if good else []
         if good and bad:
             settings = {"bad": len(bad)}
             job = Probe("after_exception", (*good, *bad), settings, force_calls=12 * len(bad))
@@ -80,6 +90,10 @@ class Deterministic(Check):
             yield unanswered(outcomes[ROLE].values)
         elif "exception" in outcomes:
             yield from _after_exception(Limits.of(case), outcomes["exception"].values)
+        elif "changes" in outcomes:
+            values = outcomes["changes"].values
+            for name, (words, tight) in ONE_CHANGE.items():
+                yield from judge_deviations(case, words, {**values, **values["tests"][name]}, tight)
         else:
             values = outcomes["repeats"].values
             if values["changed_inputs"]:
@@ -101,15 +115,3 @@ def _after_exception(limits: Limits, values: Data) -> Iterable[Residual]:
     energy, forces = float(values["energy"]), float(values["forces"])
     yield limits.energy("after an exception", energy, scale, count, tight=10.0)
     yield limits.forces("after an exception", forces, force, tight=1000.0)
-
-
-def _refused_structures(survey: Survey, count: int) -> list[Structure]:
-    """Structures that should make the model refuse: elements that it refused before, else two atoms in one place."""
-    found = []
-    for number in [*list(survey.refused)[:2], *list(survey.invalid)[:2], *survey.refused_alone[:2]]:
-        rows = np.arange(count)[:, None] * dimer(number, number).positions[1]
-        found.append(Structure.build([number] * count, rows))
-    if not found and survey.answered:
-        number = survey.subjects[0].numbers[0]
-        found.append(Structure.build([number, number], np.zeros((2, 3))))
-    return [survey.placed(s) for s in found]

@@ -5,7 +5,8 @@ other structures' results now and then, which nobody notices.
 
 Protocol:
 - Four calculators in four threads evaluate all structures in different orders for several rounds, with the interpreter
-  switching threads as often as it can; compared with a serial evaluation. A pass is assurance, not proof.
+  switching threads as often as it can; energy, forces and stress are compared with a serial evaluation. A pass is
+  assurance, not proof.
 Reference: the model itself.
 Cite: OpenKIM verification check vc-thread-safe.
 """
@@ -22,7 +23,8 @@ from assay.jobs import Data
 class ThreadSafe(ProbeCheck):
     """Concurrent evaluations equal serial ones."""
 
-    catches = ("not_thread_safe",)
+    version = 2
+    catches = ("not_thread_safe", "shares_stress")
     probe = "threads"
     phrase = "from several threads"
     threads: int = 4
@@ -31,9 +33,14 @@ class ThreadSafe(ProbeCheck):
     @property
     def settings(self) -> Data:
         """How many threads, and how often each goes through all structures."""
-        return {"threads": self.threads, "rounds": self.rounds}
+        return {"threads": self.threads, "rounds": self.rounds, "stress": True}
 
     @property
     def calls_per_structure(self) -> int:
         """Every thread evaluates every structure in every round."""
         return self.threads * self.rounds
+
+    @property
+    def calculators(self) -> int:
+        """Every thread has its own."""
+        return self.threads

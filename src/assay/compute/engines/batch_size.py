@@ -13,6 +13,14 @@ GAIN = 0.9
 MEMORY_SHARE = 0.5
 """A larger batch is tried only if it is expected to need less than this fraction of the free memory."""
 
+SPOT_CHECKS = 3
+"""Structures of the first batch of each width that are compared with the calculator."""
+
+
+def width_of(atoms: int) -> int:
+    """Structures of up to 1, 2, 4, 8, … atoms may share a batch: the smallest of these numbers that is large enough."""
+    return 1 << max(atoms - 1, 0).bit_length()
+
 
 @dataclass
 class BatchSize:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from assay.compute.clock import cpu_seconds
 from assay.compute.engines.calculator import CalculatorEngine, ending_of, trace_of
 from assay.compute.engines.pool import Answer, Pool
 from assay.compute.protocols import Ending, Requests
@@ -57,7 +58,7 @@ class Task:
         """Continue the job with the results of this round; returns the outcome if the job has ended."""
         if self.fault is not None:
             return self._outcome(ending_of(self.fault), self.fault)
-        points, started = [self.points[i] for i in range(len(self.structures))], time.process_time()
+        points, started = [self.points[i] for i in range(len(self.structures))], cpu_seconds()
         self.points = {}
         try:
             self.requests = self.requests or self.make()
@@ -67,7 +68,7 @@ class Task:
         except Exception as error:  # an error of Assay in one job must not end the other jobs
             return self._outcome(ending_of(error), error)
         self.waiting = len(self.structures)
-        self.cpu += time.process_time() - started
+        self.cpu += cpu_seconds() - started
         return None
 
     def _outcome(self, ending: Ending, error: BaseException | None = None) -> Outcome:

@@ -14,8 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.compute.clock import cpu_seconds
 from assay.compute.engines.blame import machine_failure
-from assay.compute.engines.evaluation import evaluate
+from assay.compute.engines.evaluation import evaluate, with_stress_if_possible
 from assay.compute.engines.precision import precision_and_device
 from assay.compute.protocols import Ending, Requests, carry_out, protocol
 from assay.errors import INVALID, Cause, ModelFailure, ModelNotBuilt
@@ -62,6 +63,11 @@ class CalculatorEngine:
         return self._calculator
 
     @property
+    def device(self) -> str:
+        """Where the calculator computes, for example "cpu"."""
+        return (self.used or precision_and_device(self.calculator)).get("device", "")
+
+    @property
     def batch(self) -> BatchEvaluator:
         """The model's batch evaluator, built when it is first needed and then kept."""
         if self._batch is None:
@@ -77,15 +83,23 @@ class CalculatorEngine:
             self.used = precision_and_device(self.calculator)
         return point
 
-    def evaluate_accepted(self, structures: Sequence[Structure]) -> tuple[list[int], list[Structure], list[Point]]:
+    def evaluate_fully(self, structure: Structure) -> Point:
+        """Energy, forces and, for crystals, the stress if the model has one."""
+        return with_stress_if_possible(self.calculator, structure, lambda wanted: self.evaluate(structure, wanted))
+
+    def evaluate_accepted(
+        self, structures: Sequence[Structure], stress: bool = False
+    ) -> tuple[list[int], list[Structure], list[Point]]:
         """Indices, structures and points of all structures that the model does not refuse.
 
-        `ModelFailure` if the model refuses all of them, or answers one with NaN or with something else than numbers.
+        With `stress`, crystals have their stress if the model gives one. `ModelFailure` if the model refuses all of
+        them, or answers one with NaN or with something else than numbers.
         """
         rows, last = [], ModelFailure("no structures")
         for i, structure in enumerate(structures):
             try:
-                rows.append((i, structure, self.evaluate(structure)))
+                point = self.evaluate_fully(structure) if stress else self.evaluate(structure)
+                rows.append((i, structure, point))
             except ModelFailure as failure:
                 if failure.cause in INVALID:  # NaN is no refusal, and must not be passed over
                     raise
@@ -112,7 +126,7 @@ class CalculatorEngine:
 
     def run(self, key: str, job: Job) -> Outcome:
         """Run one job; an error of the model becomes part of the outcome and is never raised."""
-        started, cpu = time.time(), time.process_time()
+        started, cpu = time.time(), cpu_seconds()
         trace = ""
         try:
             ending, trace = self._dispatch(key, job)
@@ -124,7 +138,7 @@ class CalculatorEngine:
             "engine": self.name,
             "started": started,
             "finished": time.time(),
-            "cpu_seconds": round(time.process_time() - cpu, 6),
+            "cpu_seconds": round(cpu_seconds() - cpu, 6),
         }
         return Outcome(key, ending.status, ending.values, ending.reason, trace, provenance, ending.cause)
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from assay.compute.engines.blame import failure_of
 from assay.compute.engines.numbers import checked_energy, checked_forces, checked_stress
+from assay.compute.heartbeat import beat
+from assay.errors import ModelFailure
 from assay.outcome import Point
 from assay.stopping import stop_if_asked
 from assay.structure import Structure
@@ -40,12 +42,34 @@ def evaluate(
         results = _results(calculator, target, requested)
     except (Exception, SystemExit) as error:  # a model that calls sys.exit has refused, too
         raise failure_of(error) from error
+    finally:
+        beat()
     if on_change is not None and _changed(target, structure):
         on_change()
     pattern = "".join("T" if periodic else "F" for periodic in target.pbc)
     stress = results.get("stress") if "stress" in properties else None
     energy, forces = checked_energy(results.get("energy")), checked_forces(results.get("forces"), len(structure))
     return Point(energy, forces, checked_stress(stress), pbc=pattern)
+
+
+def evaluate_fully(calculator: Calculator, structure: Structure) -> Point:
+    """Energy, forces and, for crystals, the stress of a calculator that has one.
+
+    A calculator that lists a stress but fails if it is requested still has energy and forces.
+    """
+    return with_stress_if_possible(calculator, structure, lambda wanted: evaluate(calculator, structure, wanted))
+
+
+def with_stress_if_possible(
+    calculator: Calculator, structure: Structure, evaluation: Callable[[tuple[str, ...]], Point]
+) -> Point:
+    """The point of an evaluation that is given the properties to request: with the stress if the model answers so."""
+    if has_stress(calculator) and all(structure.pbc):
+        try:
+            return evaluation(("energy", "forces", "stress"))
+        except ModelFailure:  # the check of the stress reports it
+            pass
+    return evaluation(("energy", "forces"))
 
 
 def answers_by_calculate(calculator: Calculator) -> bool:

@@ -6,17 +6,26 @@ the calculator, whose result counts, and the reason is recorded.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from assay.compute.engines.batch_size import LADDER, BatchSize, held_megabytes, peak_megabytes_since_start, rung_below
+from assay.compute.clock import cpu_seconds
+from assay.compute.engines.batch_size import (
+    LADDER,
+    SPOT_CHECKS,
+    BatchSize,
+    held_megabytes,
+    peak_megabytes_since_start,
+    rung_below,
+    width_of,
+)
 from assay.compute.engines.blame import machine_cause
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.numbers import checked_energy, checked_forces
+from assay.compute.heartbeat import beat
 from assay.errors import Cause, MachineFailure, ModelFailure
 from assay.model import BatchEvaluator
 from assay.outcome import Point, no_point
@@ -30,9 +39,6 @@ GIVE_UP = 3
 FEW = LADDER[2]
 """Small structures join a batch of larger ones if all of them, padded to the larger size, have at most this many
 atoms."""
-
-SPOT_CHECKS = 3
-"""Structures of the first batch of each size that are compared with the calculator."""
 
 
 class Answer(NamedTuple):
@@ -67,7 +73,7 @@ class Pool:
             done = 0
             while done < len(members):
                 rung = 0 if size.given_up else size.rung(waiting)
-                batch = _first_batch(members[done:], structures, LADDER[rung])
+                batch = first_batch(members[done:], structures, LADDER[rung])
                 atoms = sum(len(structures[i]) for i in batch)
                 answers, seconds = self._timed([structures[i] for i in batch], atoms, rung, size)
                 done, waiting = done + len(batch), waiting - atoms
@@ -77,7 +83,7 @@ class Pool:
         self, structures: Sequence[Structure], atoms: int, rung: int, size: BatchSize
     ) -> tuple[list[Answer], float]:
         """Results of one batch and their CPU seconds, which are also recorded for the choice of the batch size."""
-        started = time.process_time()
+        started = cpu_seconds()
         if rung == 0:
             why = size.given_up or "one at a time is faster"
             answers = [Answer(self._alone(s), why, size.given_up) for s in structures]
@@ -85,13 +91,13 @@ class Pool:
             held = held_megabytes()
             answers = self._together(structures, size)
             size.megabytes = max(0.0, peak_megabytes_since_start() - held)
-        seconds = time.process_time() - started
+        seconds = cpu_seconds() - started
         size.record(rung, seconds, atoms)
         return answers, seconds
 
     def _together(self, structures: Sequence[Structure], size: BatchSize) -> list[Answer]:
         """Evaluate one batch, in two halves if memory is too small or the model refuses the batch."""
-        points, reason, no_memory = self._evaluated(structures)
+        points, reason, no_memory = self.evaluated(structures)
         if no_memory:
             size.ceiling = max(0, min(size.ceiling, rung_below(sum(len(s) for s in structures))))
         if points is None and len(structures) > 1 and not size.given_up:
@@ -104,7 +110,7 @@ class Pool:
         ]
         return self._compared(structures, answers, size)
 
-    def _evaluated(self, structures: Sequence[Structure]) -> tuple[list[Point | None] | None, str, bool]:
+    def evaluated(self, structures: Sequence[Structure]) -> tuple[list[Point | None] | None, str, bool]:
         """Points from the batch evaluator (None if not usable), the reason if not, and whether memory was too small."""
         try:
             results = list(self.evaluator.evaluate(structures))
@@ -114,6 +120,8 @@ class Pool:
             if is_error_of_assay(error):
                 text = f"an error of Assay, not of the model: {text}"
             return None, f"in a batch: {text.splitlines()[0]}", machine_cause(error) == Cause.OUT_OF_MEMORY
+        finally:
+            beat()
         if len(results) != len(structures):
             return None, f"a batch of {len(structures)} structures gave {len(results)} results", False
         points = [_point(answer, s) for answer, s in zip(results, structures, strict=True)]
@@ -142,10 +150,10 @@ class Pool:
             return answers
         size.seconds[0] = np.inf
         for i in dict.fromkeys(np.linspace(0, len(structures) - 1, SPOT_CHECKS).astype(int).tolist()):
-            started = time.process_time()
+            started = cpu_seconds()
             alone, together = self._alone(structures[i]), answers[i].point
-            size.record(0, time.process_time() - started, len(structures[i]))
-            if isinstance(alone, Point) and isinstance(together, Point) and not _agree(alone, together):
+            size.record(0, cpu_seconds() - started, len(structures[i]))
+            if isinstance(alone, Point) and isinstance(together, Point) and not agree(alone, together):
                 difference = abs(alone.energy - together.energy)
                 size.given_up = f"the energies of a structure in a batch and alone differ by {difference:.2g} eV"
         if not size.given_up:
@@ -155,12 +163,16 @@ class Pool:
 
 
 def is_error_of_assay(error: BaseException) -> bool:
-    """True if code of Assay itself raised an error, and not the package of the model that it called."""
+    """True if the adapter of a family raised an error, which is code of Assay, and not the package of the model.
+
+    An error of the engines is about what an evaluator returned, and broken models are not part of Assay here.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    name = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return str(name).partition(".")[0] == "assay" and not isinstance(error, ModelFailure | MemoryError | MachineFailure)
+    module = str(trace.tb_frame.f_globals.get("__name__", "")).split(".") if trace is not None else [""]
+    ours = module[0] == "assay" and module[1:2] not in (["compute"], ["sabotage"])
+    return ours and not isinstance(error, ModelFailure | MemoryError | MachineFailure)
 
 
 def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
@@ -171,14 +183,14 @@ def _by_size(structures: Sequence[Structure]) -> dict[int, list[int]]:
     """
     groups: dict[int, list[int]] = {}
     for index in sorted(range(len(structures)), key=lambda i: len(structures[i])):
-        groups.setdefault(1 << max(len(structures[index]) - 1, 0).bit_length(), []).append(index)
+        groups.setdefault(width_of(len(structures[index])), []).append(index)
     for smaller, larger in pairwise(list(groups)):
         if len(groups[smaller]) * larger <= FEW:
             groups[larger] = groups.pop(smaller) + groups[larger]
     return groups
 
 
-def _first_batch(members: Sequence[int], structures: Sequence[Structure], atoms: int) -> list[int]:
+def first_batch(members: Sequence[int], structures: Sequence[Structure], atoms: int) -> list[int]:
     """The first members that together have at most this number of atoms; at least one."""
     batch, total = [members[0]], len(structures[members[0]])
     for index in members[1:]:
@@ -198,7 +210,7 @@ def _point(answer: object, structure: Structure) -> Point | None:
         return None
 
 
-def _agree(one: Point, other: Point) -> bool:
+def agree(one: Point, other: Point) -> bool:
     """True if two results are equal within the rounding of single precision, which most networks use."""
     if not (one.ok and other.ok):
         return one.ok == other.ok

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from assay.compute.executors.base import DIED, HUNG, Bundle, Executor, Finished, KeyedJob
+from assay.compute.executors.base import DIED, HUNG, STOPPED, Bundle, Executor, Finished, KeyedJob
 
 if TYPE_CHECKING:
     from assay.model import Model
     from assay.store import Store
 
-__all__ = ["DIED", "HUNG", "Bundle", "Executor", "Finished", "KeyedJob", "open_executor"]
+__all__ = ["DIED", "HUNG", "STOPPED", "Bundle", "Executor", "Finished", "KeyedJob", "open_executor"]
 
 
 @contextmanager

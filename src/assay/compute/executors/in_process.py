@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from assay.compute.clock import cpu_seconds
 from assay.compute.executors.base import Bundle, Finished
 from assay.compute.worker import Engines, run_jobs, store_of
 from assay.model import Model
@@ -17,8 +18,14 @@ class InProcess:
 
     def __init__(self, model: Model, store: Store) -> None:
         self.engines, self.store = Engines(model, store.folder), store
+        self.cpu_seconds = 0.0
 
     def run(self, bundles: Sequence[Bundle]) -> Iterator[Finished]:
         """Run one bundle after another; deadlines are not enforced."""
         for bundle in bundles:
-            yield Finished(bundle, statuses=run_jobs(self.engines, store_of(bundle, self.store), bundle.jobs))
+            before = cpu_seconds()
+            try:
+                run_jobs(self.engines, store_of(bundle, self.store), bundle.jobs)
+            finally:
+                self.cpu_seconds += cpu_seconds() - before
+            yield Finished(bundle)

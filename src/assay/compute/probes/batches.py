@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.compute.engines.blame import failure_of
 from assay.compute.engines.calculator import CalculatorEngine, Unsupported
 from assay.compute.engines.numbers import checked_energy, checked_forces
+from assay.compute.engines.pool import is_error_of_assay
 from assay.compute.probes._deviation import worst_deviation
 from assay.errors import Cause, ModelFailure
 from assay.jobs import Probe
@@ -23,6 +24,8 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         pairs = [evaluator.evaluate([structures[i - 1], s])[1] for i, s in enumerate(structures)]
         answers = [[(energy, forces) for energy, forces in batch] for batch in (together, reverse, pairs)]
     except (Exception, SystemExit) as error:
+        if is_error_of_assay(error):
+            raise
         raise failure_of(error, "refused: a batch") from error
     if any(len(trial) != len(structures) for trial in answers):
         counts = [len(trial) for trial in answers]

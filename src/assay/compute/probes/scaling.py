@@ -1,8 +1,10 @@
 """Time and memory of an evaluation, for structures of increasing size.
 
-The smallest of several CPU times counts, because other work on the machine only adds time; wall-clock times are stored
-beside them. Memory is the peak of the process minus its memory before the first size, because freed memory is used
-again by the next size. The positions differ between calls, so that a cache cannot return old results.
+The smallest of several CPU times counts, because other work on the machine only adds to it; the time limit is in CPU
+time, too, so that a busy machine measures the same sizes. CPU time is that of all threads, of which there is one unless
+the user allows more. For a model on an accelerator, where the CPU only waits, all times are wall times. Memory is the
+peak of the process minus its memory before the first size, because freed memory is used again by the next size. The
+positions differ between calls, so that a cache cannot return old results.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.compute.clock import Clock, clock_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import Cause, MachineFailure, ModelFailure
 from assay.jobs import Probe
@@ -31,7 +34,7 @@ class Measurements:
     """Measured values, one entry for each size that the model evaluated."""
 
     atoms: list[int] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
 
@@ -39,17 +42,19 @@ class Measurements:
 def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     """Seconds and megabytes for each size, up to the limit of time or memory, and a description of the machine."""
     budget, repeats = float(probe.settings["seconds"]), int(probe.settings["repeats"])
-    started, measured, end = time.monotonic(), Measurements(), "all sizes were tried"
+    measured, end = Measurements(), "all sizes were tried"
     _one_thread()
+    clock = clock_of(engine.device)
+    started = clock()
     _reset_peak()
     held = peak_megabytes_since_reset()
     for structure in probe.structures:
-        left = budget - (time.monotonic() - started)
+        left = budget - (clock() - started)
         if measured.atoms and _expected_seconds(measured, len(structure)) * (repeats + 1) > left:
             end = f"with the next size, {len(structure)} atoms, the probe would take longer than {budget:.0f} s"
             break
         try:
-            _measure(engine, structure, repeats, measured)
+            _measure(engine, structure, repeats, measured, clock)
             measured.megabytes.append(max(peak_megabytes_since_reset() - held, 0.0) + _device_megabytes())
         except (ModelFailure, MachineFailure) as error:
             end = f"{len(structure)} atoms: {error}"
@@ -59,7 +64,7 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
             break
     return {
         "natoms": np.array(measured.atoms),
-        "cpu_seconds": np.array(measured.cpu),
+        "cpu_seconds": np.array(measured.seconds),
         "wall_seconds": np.array(measured.wall),
         "peak_megabytes": np.array(measured.megabytes),
         "ended": end,
@@ -67,25 +72,27 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
     }
 
 
-def _measure(engine: CalculatorEngine, structure: Structure, repeats: int, measured: Measurements) -> None:
+def _measure(
+    engine: CalculatorEngine, structure: Structure, repeats: int, measured: Measurements, clock: Clock
+) -> None:
     """Add the shortest times of `repeats` evaluations after one warm-up."""
     rng = np.random.default_rng(len(structure))
-    cpu, wall = [], []
+    seconds, wall = [], []
     for number in range(repeats + 1):
         moved = structure.moved(structure.positions + rng.uniform(-0.01, 0.01, structure.positions.shape))
-        clock, busy = time.perf_counter(), time.process_time()
+        on_wall, started = time.perf_counter(), clock()
         engine.evaluate(moved)
         if number:  # the first may compile or allocate
-            cpu.append(time.process_time() - busy)
-            wall.append(time.perf_counter() - clock)
+            seconds.append(clock() - started)
+            wall.append(time.perf_counter() - on_wall)
     measured.atoms.append(len(structure))
-    measured.cpu.append(min(cpu))
+    measured.seconds.append(min(seconds))
     measured.wall.append(min(wall))
 
 
 def _expected_seconds(measured: Measurements, atoms: int) -> float:
-    """Expected wall-clock time of an evaluation of this size, extrapolated from the last two sizes."""
-    n, seconds = measured.atoms, measured.wall
+    """Expected time of an evaluation of this size, extrapolated from the last two sizes."""
+    n, seconds = measured.atoms, measured.seconds
     power = STEEPEST
     if len(n) > 1 and seconds[-2] > 0.0:
         power = min(STEEPEST, max(1.0, float(np.log(seconds[-1] / seconds[-2]) / np.log(n[-1] / n[-2]))))

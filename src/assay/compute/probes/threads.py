@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.compute.engines.calculator import CalculatorEngine, Unsupported
-from assay.compute.engines.evaluation import evaluate
+from assay.compute.engines.evaluation import evaluate_fully
 from assay.compute.probes._deviation import worst_deviation
 from assay.jobs import Probe
 from assay.outcome import Point
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ase.calculators.calculator import Calculator
 
-PROPERTIES = ("energy", "forces")
-
 
 def _let_others_run(frame: FrameType, event: str, argument: Any) -> TraceFunction:
     """Called between any two lines of Python: lets another thread run."""
@@ -32,24 +30,28 @@ def _let_others_run(frame: FrameType, event: str, argument: Any) -> TraceFunctio
 
 
 def _after_other_calculator(calculators: list[Calculator], structures: list[Structure]) -> list[Point]:
-    """Forces stored in one calculator, after another calculator has evaluated a displaced copy of the structure."""
+    """Forces and stress stored in one calculator, after another one has evaluated a displaced copy of the structure."""
     points = []
     for structure in structures:
-        point = evaluate(calculators[0], structure, PROPERTIES)
-        stored = getattr(calculators[0], "results", {}).get("forces", point.forces)
-        before = np.array(stored, dtype=float)
-        evaluate(calculators[1], structure.moved(structure.positions * 1.01), PROPERTIES)
-        points.append(Point(point.energy, point.forces + (np.array(stored, dtype=float) - before)))
+        point = evaluate_fully(calculators[0], structure)
+        results = getattr(calculators[0], "results", {})
+        stored = [results.get("forces", point.forces), results.get("stress", point.stress)]
+        before = [np.array(value, dtype=float) for value in stored if value is not None]
+        evaluate_fully(calculators[1], structure.moved(structure.positions * 1.01))
+        after = [np.array(value, dtype=float) for value in stored if value is not None]
+        shifts = [float(np.abs(b - a).max()) for a, b in zip(before, after, strict=True)]
+        stress = None if point.stress is None else point.stress + shifts[-1]
+        points.append(Point(point.energy, point.forces + shifts[0], stress))
     return points
 
 
 def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
-    """Largest deviation of energy (eV) and forces (eV/Å) of each structure from the serial values, over all threads."""
+    """Largest deviation of energy (eV), forces (eV/Å) and stress (eV/Å³) of each structure from the serial values."""
     count, rounds = int(probe.settings["threads"]), int(probe.settings["rounds"])
     calculators = [engine.model.build() for _ in range(count)]
     if len({id(calculator) for calculator in calculators}) < count:
         raise Unsupported("this calculator cannot be copied, so it cannot be used in several threads")
-    indices, structures, serial = engine.evaluate_accepted(probe.structures)
+    indices, structures, serial = engine.evaluate_accepted(probe.structures, stress=True)
 
     def work(thread: int) -> list[list[Point]]:
         shift = thread * len(structures) // count
@@ -58,7 +60,7 @@ def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
         for number in range(rounds):
             # Another thread may run between any two lines of Python; in every second round this is enforced.
             sys.settrace(_let_others_run if number % 2 == 0 else None)
-            points = {i: evaluate(calculators[thread], structures[i], PROPERTIES) for i in order}
+            points = {i: evaluate_fully(calculators[thread], structures[i]) for i in order}
             trials.append([points[i] for i in range(len(structures))])
         sys.settrace(None)
         return trials

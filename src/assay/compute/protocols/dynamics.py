@@ -42,6 +42,11 @@ class FrameWriter(Protocol):
         """Complete the trajectory; returns its file name."""
         ...
 
+    @property
+    def overtaken_by(self) -> Mapping[str, Any] | None:
+        """The state at the end of the trajectory, if another process finished it first: its frames count."""
+        ...
+
 
 def run_dynamics(job: Dynamics, writer: FrameWriter) -> Requests[Ending]:
     """Run a simulation to its end, or to the first problem: then the job has failed, with the step and the reason."""
@@ -160,7 +165,18 @@ class RunRecord:
 
     def end(self) -> Ending:
         """Complete the trajectory and return the values that are stored beside it."""
-        name, (reason, cause) = self.writer.finish(self.state()), self.problem
+        name = self.writer.finish(self.state())
+        first = self.writer.overtaken_by
+        return self._ending(name) if first is None else self._at(first)._ending(name)
+
+    def _at(self, kept: Mapping[str, Any]) -> RunRecord:
+        """The record of the trajectory that another process finished with this state."""
+        record = RunRecord(self.job, self.writer, resumed_simulation(self.job, kept), self.integrator)
+        record.restore(kept)
+        return record
+
+    def _ending(self, name: str) -> Ending:
+        reason, cause = self.problem
         values = {
             "natoms": len(self.simulation.masses),
             "trajectory": name,

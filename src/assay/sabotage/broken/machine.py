@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from typing import ClassVar
 
 import numpy as np
 from ase import Atoms
@@ -70,3 +71,23 @@ class SlowLeak(MemoryLeak):
     """Every call takes 4 kB of memory that is freed only with the calculator."""
 
     leak = 4_000
+
+
+@broken
+class KeepsAtoms(CopperGold):
+    """A cache keeps every `Atoms` object that was evaluated, and is never emptied."""
+
+    def evaluate(self, atoms: Atoms) -> Values:
+        vars(self).setdefault("cache", {})[id(atoms)] = atoms
+        return super().evaluate(atoms)
+
+
+@broken
+class KeepsCalculators(CopperGold):
+    """The class keeps a list of all calculators that were ever built."""
+
+    everyone: ClassVar[list[CopperGold]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.everyone.append(self)

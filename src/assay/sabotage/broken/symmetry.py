@@ -109,3 +109,33 @@ class OutsideCell(CopperGold):
         direct = atoms.positions[pairs.second] - atoms.positions[pairs.first]
         is_direct = np.abs(pairs.vector - direct).max(axis=1, initial=0.0) < 1e-6
         return pairs.where(is_direct | (inside[pairs.first] & inside[pairs.second]))
+
+
+@broken
+class PeriodicWithAnyCell(CopperGold):
+    """A molecule that carries a cell is treated as a crystal; slabs, wires and molecules without a cell are right."""
+
+    def pairs(self, atoms: Atoms) -> Pairs:
+        boxed = not atoms.pbc.any() and atoms.cell.rank == 3
+        return super().pairs(_with_pbc(atoms, [True] * 3) if boxed else atoms)
+
+
+@broken
+class WrapsMolecules(CopperGold):
+    """The atoms of a molecule are wrapped into its cell, if it has one."""
+
+    def pairs(self, atoms: Atoms) -> Pairs:
+        copy = atoms.copy()
+        if not atoms.pbc.any() and atoms.cell.rank == 3:
+            copy.wrap(pbc=True)
+        return super().pairs(copy)
+
+
+@broken
+class LosesAtomsOnFaces(CopperGold):
+    """Atoms are sorted into bins of the cell, and one whose wrapped fraction is rounded to 1 falls out of the last."""
+
+    def pairs(self, atoms: Atoms) -> Pairs:
+        pairs, place = super().pairs(atoms), atoms.cell.complete().scaled_positions(atoms.positions)
+        inside = ((place - np.floor(place) < 1.0) | ~atoms.pbc).all(axis=1)
+        return pairs.where(inside[pairs.first] & inside[pairs.second])
