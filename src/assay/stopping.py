@@ -20,9 +20,14 @@ _asked: list[int] = []
 
 
 def stop_on_termination() -> None:
-    """Make SIGTERM raise `Stopped`, so that files are closed in order and no worker stays behind."""
+    """Make SIGTERM raise `Stopped`, so that files are closed in order and no worker stays behind.
+
+    Ctrl-C raises `KeyboardInterrupt` as usual, and is remembered, too.
+    """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _leave)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may be ignored, as under nohup
+            signal.signal(signal.SIGINT, _interrupt)
 
 
 def stop_if_asked() -> None:
@@ -34,3 +39,8 @@ def stop_if_asked() -> None:
 def _leave(number: int, frame: object) -> NoReturn:
     _asked.append(number)
     raise Stopped(number)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    _asked.append(number)
+    raise KeyboardInterrupt

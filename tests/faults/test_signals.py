@@ -66,16 +66,22 @@ def rows(folder: Path) -> list[dict]:
     return [json.loads(text) for text in texts]
 
 
-@pytest.mark.parametrize("what", [SLEEP, CATCHES, SWALLOWS], ids=["passes", "catches", "swallows"])
-def test_sigterm_in_a_run_without_workers_stops_it_and_keeps_what_is_finished(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "number"),
+    [(SLEEP, 15), (CATCHES, 15), (SWALLOWS, 15), (SWALLOWS, 2)],
+    ids=["passes", "catches", "swallows", "swallows ctrl-c"],
+)
+def test_a_signal_in_a_run_without_workers_stops_it_and_keeps_what_is_finished(
+    tmp_path: Path, what: str, number: int
+) -> None:
     (tmp_path / "model.py").write_text(SLOW_MODEL.format(what=what))
     with started(tmp_path, "check", "model.py:Slow", "-j", "0", *CHECK) as process:
         wait_until(tmp_path / "calls", process)
         while int((tmp_path / "calls").read_text() or 0) < 10:
             time.sleep(0.02)
-        process.terminate()
+        process.send_signal(number)
         _, complaint = process.communicate(timeout=LONGEST)
-    assert process.returncode == 143
+    assert process.returncode == 128 + number
     assert b"stopped; finished jobs are kept" in complaint
     kept = rows(tmp_path)
     assert kept, "the first jobs were finished"

@@ -25,14 +25,20 @@ def checked_values(kind: type[Benchmark], values: Mapping[str, object], where: s
         values: values by the names of its fields.
         where: who sets them, for the error ("suite 'mine'").
     """
-    hints = get_type_hints(kind)
-    fields = kind.__dataclass_fields__
     for name, value in values.items():
-        wanted = _wanted(hints[name], fields[name].default)
-        if not _fits(hints[name], value) or not _has_sign(value, fields[name].default):
-            shown = shortened(repr(value), 60)
+        hint, default = _hint(kind, name), kind.__dataclass_fields__[name].default
+        if not _fits(hint, value) or not _has_sign(value, default):
+            shown, wanted = shortened(repr(value), 60), _wanted(hint, default)
             raise AssayError(f"{where} sets '{name}' of '{kind.name}' to {shown}, which is not {wanted}")
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def _hint(kind: type[Benchmark], name: str) -> Any:
+    """The type of a field; that of its default if the annotation names something that is not imported."""
+    try:
+        return get_type_hints(kind)[name]
+    except (NameError, TypeError):
+        return type(kind.__dataclass_fields__[name].default)
 
 
 def _fits(hint: Any, value: object) -> bool:
