@@ -14,7 +14,7 @@ def batch_remarks(outcomes: Iterable[Outcome]) -> list[str]:
     """
     alone: dict[str, int] = {}
     for outcome in outcomes:
-        batch = outcome.provenance.get("batch") or outcome.values.get("batch")
+        batch = outcome.provenance.get("batch")
         if isinstance(batch, Mapping) and batch.get("given_up"):
             reason, count = str(batch["given_up"]), batch.get("alone", 0)
             alone[reason] = alone.get(reason, 0) + (count if isinstance(count, int) else 0)

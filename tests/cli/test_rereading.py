@@ -16,11 +16,11 @@ BENCHMARKS = ("-b", "inversion_symmetry", "-b", "forces_match_energy", "-b", "di
 MODEL = "assay.sabotage:sound_batch"
 
 WATCHED = """
-import json, sys
+import json, os, sys
 opened = []
 def watch(event, arguments):
-    if event == "open" and isinstance(arguments[0], str) and arguments[1] in ("r", "rb"):
-        opened.append(arguments[0])
+    if event == "open" and not isinstance(arguments[0], int) and not arguments[2] & (os.O_WRONLY | os.O_RDWR):
+        opened.append(os.fsdecode(arguments[0]))
 sys.addaudithook(watch)
 from assay.cli.main import main
 code = main(sys.argv[2:])
