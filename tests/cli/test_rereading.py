@@ -1,4 +1,4 @@
-"""A finished run that is started again, and `assay score`, read no file again and again and load only what is needed."""
+"""A finished run that is started again and `assay score` read no file again and again, and load only what they need."""
 
 from __future__ import annotations
 
