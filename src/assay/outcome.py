@@ -69,7 +69,7 @@ class Outcome:
     @property
     def batch(self) -> Data:
         """How the structures of the job were computed in batches, or why not; empty if that was not asked."""
-        found = self.provenance.get("batch") or self.values.get("batch")
+        found = self.provenance.get("batch")
         return found if isinstance(found, dict) else {}
 
     def points(self) -> list[Point]:
