@@ -107,10 +107,9 @@ class RoundedTotalsWrongSign(RoundedTotals):
     sign = -1.0
 
 
-def test_forces_that_rounding_hides_are_not_resolved_and_get_no_letter() -> None:
-    verdict = run(RoundedTotals, benchmarks=["verification.forces_match_energy"], workers=0).checks[
-        "forces_match_energy"
-    ]
+@pytest.mark.parametrize("name", ["forces_match_energy", "stress_matches_energy"])
+def test_derivatives_that_rounding_hides_are_not_resolved_and_get_no_letter(name: str) -> None:
+    verdict = run(RoundedTotals, benchmarks=[f"verification.{name}"], workers=0).checks[name]
     assert (verdict["status"], verdict["passed"], verdict["grade"]) == ("unsupported", None, None)
     assert "not resolved" in verdict["comment"]
 

@@ -100,15 +100,24 @@ UNRESOLVED = 0.01
 """Derivatives that rounding leaves uncertain by more than this part of the largest one are not judged."""
 
 
-def require_resolved(errors: Floats, uncertainty: Floats, scale: float, rounding: float, total: float) -> None:
+def require_resolved(
+    errors: Floats,
+    uncertainty: Floats,
+    scale: float,
+    rounding: float,
+    total: float,
+    what: str = "force",
+    per: str = "Å",
+) -> None:
     """Raise `NotResolved` where the rounding of the energy hides the derivative, unless the error is far larger.
 
-    `rounding` is the uncertainty (eV/Å) that the rounding of an energy of size `total` (eV) gives at the largest step.
+    `rounding` is the uncertainty that the rounding of an energy of size `total` (eV) gives at the largest step; `what`
+    the derivative is and what it is `per` are for the sentence.
     """
     if rounding > UNRESOLVED * scale and not np.any(errors > 10.0 * np.maximum(uncertainty, rounding)):
         raise NotResolved(
             f"not resolved: energies of {abs(total):.2g} eV are rounded so that their slope is known to "
-            f"{rounding:.1g} eV/Å only, and the largest force is {scale:.2g} eV/Å"
+            f"{rounding:.1g} eV/{per} only, and the largest {what} is {scale:.2g} eV/{per}"
         )
 
 

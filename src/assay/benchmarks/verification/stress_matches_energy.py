@@ -21,7 +21,7 @@ import numpy as np
 from assay.analysis.differences import derivative_gap, extrapolated_derivative
 from assay.benchmark import Case
 from assay.benchmarks.bases.check import Check
-from assay.benchmarks.bases.derivative import judge_derivatives
+from assay.benchmarks.bases.derivative import judge_derivatives, require_resolved
 from assay.benchmarks.bases.limits import Limits, NotApplicable, Refused, Residual, base_point
 from assay.benchmarks.builders.strained import components, strained
 from assay.errors import Cause
@@ -64,7 +64,7 @@ class StressMatchesEnergy(Check):
         stress = np.einsum("kij,ij->k", np.asarray(directions), full[[[0, 5, 4], [5, 1, 3], [4, 3, 2]]])
         steps, volume = np.asarray(case.context["steps"]), float(case.context["volume"])
         energies = np.array([p.energy for p in points]).reshape(len(steps), 2, len(stress))
-        noise = limits.energy_noise(base.energy)
+        noise = limits.energy_noise(base.energy, len(base.forces), energies)
         slope, uncertainty = extrapolated_derivative(steps, energies[:, 0], energies[:, 1], noise)
         expected, scale = slope / volume, max(float(np.abs(slope).max()) / volume, float(np.abs(stress).max()))
         if scale == 0.0:
@@ -72,7 +72,9 @@ class StressMatchesEnergy(Check):
             return
         gap = derivative_gap(steps, np.array(base.energy), energies[:, 0], energies[:, 1], noise) / volume
         rounding, relative = noise / steps[0] / volume, RELATIVE[limits.precision]
-        found = judge_derivatives(np.abs(stress - expected), uncertainty / volume, gap, scale, relative, rounding)
+        errors, uncertainty = np.abs(stress - expected), uncertainty / volume
+        require_resolved(errors, uncertainty, scale, rounding, base.energy, "stress", "Å³")
+        found = judge_derivatives(errors, uncertainty, gap, scale, relative, rounding)
         why = f"{relative:.0e} of the largest component ({scale:.2g} eV/Å³) in {limits.precision}, more at kinks"
         where, data = f"{case.id} {names[found.worst]}", {"stress": stress, "derivative": expected}
         yield Residual(where, found.error, "eV/Å³", found.allowed, found.floor, why, data)
