@@ -23,7 +23,6 @@ from assay.store.description import sound_description
 from assay.suites import Suite
 from assay.suites.values import checked_values
 
-
 REASON_LENGTH = 10_000
 """Characters of a reason that are kept."""
 
