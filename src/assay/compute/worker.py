@@ -29,6 +29,7 @@ from assay.model import Model, ModelReference, package_version
 from assay.models.loading import load_model
 from assay.outcome import Outcome
 from assay.store import Store
+from assay.text import named
 
 
 class Engines:
@@ -65,7 +66,7 @@ class Worker:
                 self.engines = Engines(load_model(self.reference), self.store.folder, cpu_seconds())
             run_jobs(self.engines, store_of(bundle, self.store), bundle.jobs)
         except BaseException as error:
-            return f"{type(error).__name__}: {error}"
+            return named(error)
         return ""
 
 

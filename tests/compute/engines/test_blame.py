@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from ase import Atoms
 
+from assay.compute import probes
 from assay.compute.engines.blame import failure_of, machine_cause
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.errors import Cause, MachineFailure, ModelFailure
@@ -162,3 +165,21 @@ def test_a_refusal_stays_failed() -> None:
 
     outcome = CalculatorEngine(from_object(Fails)).run("key", SinglePoints(CLUSTERS))
     assert (outcome.status, outcome.cause) == (FAILED, Cause.REFUSED)
+
+
+PROBES = Path(probes.__file__).parent
+DECIDES = {"failure_of", "refusal_of", "machine_failure"}
+LEFT_TO_OTHERS = {"_seconds_in_batch", "_together", "_sum"}
+"""Functions in which an exception of the model only means that there is no number; another job reports it."""
+
+
+@pytest.mark.parametrize("path", sorted(PROBES.glob("*.py")), ids=lambda path: path.stem)
+def test_every_probe_tells_the_machine_from_the_model(path: Path) -> None:
+    """So that no new probe holds a full disk against the model."""
+    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(function, ast.FunctionDef) or function.name in LEFT_TO_OTHERS:
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.ExceptHandler) and "Exception" in ast.unparse(node.type or ast.Name("Exception")):
+                names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+                assert names & DECIDES, f"{function.name} in line {node.lineno}"

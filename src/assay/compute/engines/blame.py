@@ -49,9 +49,18 @@ def failure_of(error: BaseException, what: str = "refused") -> ModelFailure | Ma
     stop_if_asked()  # a model may have made an exception of its own out of the request to stop
     if (fault := machine_failure(error)) is not None:
         return fault
+    start = f"{what}: " if what else ""
     if isinstance(error, ModelFailure):  # raised by an adapter, with its own reason
-        return ModelFailure(f"{what}: {words_of(error)}", error.cause)
-    return ModelFailure(f"{what}: {named(error)}")
+        return ModelFailure(f"{start}{words_of(error)}", error.cause)
+    return ModelFailure(f"{start}{named(error)}")
+
+
+def refusal_of(error: BaseException, what: str = "refused") -> ModelFailure:
+    """The same, where a refusal is data; a fault of the machine is raised."""
+    failure = failure_of(error, what)
+    if isinstance(failure, MachineFailure):
+        raise failure from error
+    return failure
 
 
 def machine_failure(error: BaseException) -> MachineFailure | None:

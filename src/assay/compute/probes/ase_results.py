@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.compute.engines.blame import refusal_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import answers_by_calculate
 from assay.compute.probes.repeats import public_point
@@ -42,8 +43,8 @@ def _row(calculator: Calculator, structure: Structure, stress: bool) -> dict[str
         if not row["faults"]:
             row["deviations"] = [*_parts({**asked, **stored}, stress), *([_full_tensor(atoms)] if stress else [])]
             row["deviations"] += _sum(calculator, structure, public_point(atoms, stress))
-    except Exception as error:
-        words = f"refused ({type(error).__name__}: {error})"
+    except (Exception, SystemExit) as error:
+        words = f"refused ({refusal_of(error, '')})"
         row["faults"] = [{"what": "a call of ASE's public methods", "found": words, "expected": "values"}]
     return row
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.compute.engines.blame import refusal_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import evaluate
 from assay.compute.probes.repeats import public_point
@@ -87,8 +88,8 @@ def _publicly(atoms: Atoms, state: State) -> Point | str:
     atoms.info.update(state)
     try:
         return public_point(atoms, stress=False)
-    except Exception as error:
-        return f"refused: {type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:
+        return str(refusal_of(error))
 
 
 def _comparisons(engine: CalculatorEngine, structure: Structure, states: list[str]) -> list[dict[str, object]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.compute.engines.blame import failure_of
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.engines.evaluation import evaluate_fully
 from assay.compute.probes._deviation import Deviation, deviation, sizes, worst
@@ -88,5 +89,5 @@ def _publicly(calculator: Calculator, pair: Pair, stress: bool) -> Point:
         atoms.set_cell(after.cell, scale_atoms=False)
         atoms.set_pbc(after.pbc)
         return public_point(atoms, stress)
-    except Exception as error:
-        raise ModelFailure(f"refused through ASE's own methods: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise failure_of(error, "refused through ASE's own methods") from error
