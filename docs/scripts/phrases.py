@@ -25,7 +25,7 @@ def tolerance_phrases() -> list[str]:
         f"between {spacing.SIZEABLE:g} and {spacing.ABSURD:g} eV/Å",
         f"up to {survey.EVERY_SPECIES} species is checked on all of them",
         f"a sample is taken: {sample} as far",
-        f"{exponent(limits.ENERGY['float64'])} of \\|E\\|",
+        f"{exponent(limits.ENERGY['float64'])} of the energy of binding",
         f"| {exponent(limits.ENERGY['float32'])} | 4 ε",
         f"{exponent(limits.FORCES['float64'])} of the largest force",
         f"| {exponent(limits.FORCES['float32'])} | 16 ε",

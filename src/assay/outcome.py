@@ -66,6 +66,12 @@ class Outcome:
             raise AssayError(f"the trajectory of job '{self.key}' is not in a results folder; run the job again")
         return self.frames
 
+    @property
+    def batch(self) -> Data:
+        """How the structures of the job were computed in batches, or why not; empty if that was not asked."""
+        found = self.provenance.get("batch")
+        return found if isinstance(found, dict) else {}
+
     def points(self) -> list[Point]:
         """The results of a `SinglePoints` job, one for each structure."""
         return list(_unpack(self.values))

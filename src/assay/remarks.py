@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from assay.outcome import Outcome
 
@@ -14,8 +14,8 @@ def batch_remarks(outcomes: Iterable[Outcome]) -> list[str]:
     """
     alone: dict[str, int] = {}
     for outcome in outcomes:
-        batch = outcome.provenance.get("batch") or outcome.values.get("batch")
-        if isinstance(batch, Mapping) and batch.get("given_up"):
+        batch = outcome.batch
+        if batch.get("given_up"):
             reason, count = str(batch["given_up"]), batch.get("alone", 0)
             alone[reason] = alone.get(reason, 0) + (count if isinstance(count, int) else 0)
     return [

@@ -26,6 +26,9 @@ from assay.suites.values import checked_values
 REASON_LENGTH = 10_000
 """Characters of a reason that are kept."""
 
+MOST_UNKNOWN = 20
+"""Benchmarks that are not installed and are named; more are counted."""
+
 
 @dataclass(frozen=True)
 class BenchmarkResult:
@@ -220,11 +223,12 @@ def _has_score(benchmark: Benchmark) -> bool:
 def _unknown(stored: Sequence[str]) -> list[str]:
     """A warning for each benchmark of the store that is not installed here."""
     known = registered_benchmarks()
+    names = [name for name in stored if name not in known]
+    more = [f"the results of {len(names) - MOST_UNKNOWN} more benchmarks are left out"] if names[MOST_UNKNOWN:] else []
     return [
         f"the results of '{name}' are left out, because this benchmark is not installed; give its file with -b"
-        for name in stored
-        if name not in known
-    ]
+        for name in names[:MOST_UNKNOWN]
+    ] + more
 
 
 def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:

@@ -161,3 +161,13 @@ class ChargesCutOffFarAway(ChargesCutOff):
 
     def __init__(self) -> None:
         super().__init__(("Cu", "Au"))
+
+
+@caught_by("energy_smooth")
+class NarrowSpike(PairTerm):
+    """A spike of 0.2 eV, smooth and 0.01 Å wide, stands at 3.317 Å."""
+
+    def term(self, distance: Floats) -> tuple[Floats, Floats]:
+        away = (distance - 3.317) / 0.005
+        spike = 0.2 * np.exp(-(away**2))
+        return spike, -2.0 * away / 0.005 * spike

@@ -6,9 +6,10 @@ from ase.calculators.calculator import Calculator
 from ase.calculators.mixing import LinearCombinationCalculator, SumCalculator
 
 from assay.sabotage import SOUND
-from assay.sabotage.sound import SoundPotential, Values
+from assay.sabotage.sound import CopperGold, Indices, Pairs, SoundPotential, Values
+from assay.structure import Floats
 
-SinglePrecision, LennardJones = SOUND["single_precision"], SOUND["lennard_jones"]
+SinglePrecision = SOUND["single_precision"]
 
 
 class Accumulated(SoundPotential):
@@ -31,6 +32,22 @@ class AccumulatedWithOffset(Accumulated):
     offset = -30000.0
 
 
+class RoundedTerms(SoundPotential):
+    """Weakly bound pairs: each term is rounded to single precision, and their sum is in double precision."""
+
+    claims = ("Cu", "Au")
+    depth = 0.05  # eV
+
+    def bonds(self, numbers: Indices, pairs: Pairs) -> tuple[float, Floats]:
+        """Energy and its gradient; the errors of many small terms are far below that of a rounded total."""
+        radius = self._radius[numbers]
+        scale = (radius[pairs.first] + radius[pairs.second]) ** -2
+        g, slope = self.radial((pairs.vector * pairs.vector).sum(axis=1) * scale)
+        terms = np.float32(self.depth * (g * g - 2.0 * g))
+        tension = np.float32(self.depth * (2.0 * g - 2.0) * 2.0 * slope * scale)
+        return float(np.float64(terms).sum()), np.float64(tension)[:, None] * pairs.vector
+
+
 class Wrapped(Calculator):
     """Holds a calculator in single precision, and returns its results in double precision."""
 
@@ -50,12 +67,12 @@ class Wrapped(Calculator):
 
 def summed() -> Calculator:
     """A network in single precision and a correction in double precision."""
-    return SumCalculator([SinglePrecision(), LennardJones()])
+    return SumCalculator([SinglePrecision(), CopperGold()])
 
 
 def combined() -> Calculator:
     """The same with weights."""
-    return LinearCombinationCalculator([SinglePrecision(), LennardJones()], [1.0, 0.3])
+    return LinearCombinationCalculator([SinglePrecision(), CopperGold()], [1.0, 0.3])
 
 
 summed.claims = combined.claims = ("Cu", "Au")  # type: ignore[attr-defined]

@@ -215,3 +215,15 @@ def test_the_cost_of_a_benchmark_says_what_is_extrapolated() -> None:
     limited = Probe("scaling", (gas(400),), {"seconds": 5.0})
     assert cost.benchmark_cost(1, [limited]).extrapolated is False, "it stops by itself"
     assert cost.benchmark_cost(2, []).seconds == 0.0
+
+
+def test_what_comes_from_batches_costs_less_than_a_call_of_the_calculator() -> None:
+    sampled = SinglePoints((START,) * 100, alone=True, sample=(0, 5, 7))
+    path = Probe("path", (START,), force_calls=100, from_batches=60)
+    alone, together = cost_of(0.1), cost_of(0.1, batched=0.001)
+    for job in (sampled, path):
+        own = alone.seconds(job) - 10.0
+        assert own == pytest.approx(0.0, abs=0.5)
+    assert together.seconds(sampled) == pytest.approx(3 * 0.1 + 100 * 0.001, abs=0.5)
+    assert together.seconds(path) == pytest.approx(40 * 0.1 + 60 * 0.001, abs=0.5)
+    assert together.longest(sampled) == pytest.approx(10.0), "the calculator may have to compute all"

@@ -112,12 +112,14 @@ def test_what_the_survey_has_asked_is_not_asked_again(runner: Runner, survey: Su
 
 
 def test_what_ended_in_error_is_run_again(runner: Runner, survey: Survey) -> None:
+    """Even an error of a clock that was ahead: it does not hide the answer that comes after it."""
     plan = make_plan([NetForceZero()], survey, runner)
-    complete(runner, plan)
     key = next(iter(plan.jobs))
     runner.store.append(Outcome(key, ERROR, reason="the worker died", provenance={"finished": 1e12}))
     fresh = Runner(runner.model, Store(runner.store.folder), runner.executor, runner.cost)
-    assert make_plan([NetForceZero()], survey, fresh).missing.keys() == {key}
+    assert key in make_plan([NetForceZero()], survey, fresh).missing
+    complete(fresh, plan)
+    assert not make_plan([NetForceZero()], survey, fresh).missing
 
 
 def test_another_model_shares_nothing(runner: Runner, survey: Survey, tmp_path: Path) -> None:

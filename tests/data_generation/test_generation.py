@@ -132,7 +132,14 @@ def test_a_set_that_is_written_can_be_read(
     np.testing.assert_array_equal(record.structures[1].positions, ends[1].positions)
 
 
-OWN = ("assay-tautomers", "assay-geometries", "assay-torsions", "assay-reactions", "assay-conformers")
+OWN = (
+    "assay-tautomers",
+    "assay-geometries",
+    "assay-torsions",
+    "assay-reactions",
+    "assay-conformers",
+    "assay-conformer-minima",
+)
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -126,5 +126,5 @@ def test_a_page_that_disagrees_with_the_code_is_found(tmp_path: Path, monkeypatc
     monkeypatch.setattr(agreement, "DOCS", tmp_path / "docs")
     found = agreement.disagreements()
     assert "README.md has 101 lines; 100 are allowed" in found
-    assert "docs/verification.md should say '1e-8 of \\|E\\|'" in found
+    assert "docs/verification.md should say '1e-8 of the energy of binding'" in found
     assert "docs/decisions/index.md does not have 'new.md'" in found

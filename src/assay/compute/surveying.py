@@ -237,9 +237,10 @@ def judged_precision(name: str) -> str:
 SINGLE = 1.2e-7
 """Spacing of numbers near 1 in single precision."""
 
-ROUGH_ENERGY, ROUGH_FORCE = (0.03, 30.0), (0.03, 100.0)
+ROUGH_ENERGY, ROUGH_FORCE = (0.003, 30.0), (0.003, 100.0)
 """Roughness, in units of that spacing times the energy or the largest force, that single precision explains: a single
-rounding at the end gives 0.3, a network with many layers up to ten. Double precision gives less than 1e-6."""
+rounding at the end gives 0.3, a sum of rounded terms less, and a network with many layers up to ten. Double precision
+gives less than 1e-6. The upper limit counts at least 1 eV per atom and 1 eV/Å, because larger terms may cancel."""
 
 
 def rounds_as_single(survey: Survey, job: Probe, values: Data, noise: tuple[float, float]) -> bool:
@@ -255,8 +256,9 @@ def rounds_as_single(survey: Survey, job: Probe, values: Data, noise: tuple[floa
     structures = [job.structures[int(np.asarray(values["indices"])[i])] for i in places]
     atoms = np.array([len(s) for s in structures])
     totals, lone = np.asarray(values["scale"])[places], np.array([survey.lone_energy(s) for s in structures])
-    sizes = np.maximum(np.abs(totals - np.abs(atoms * lone)), atoms)
-    forces = np.maximum(np.asarray(values["max_force"])[places], 1.0)
+    bound = np.abs(totals - np.abs(atoms * lone))
+    sizes, largest = np.maximum(bound, atoms), np.asarray(values["max_force"])[places]
+    forces = np.maximum(largest, 1.0)
     energy, force = np.asarray(rows["energy"]), np.asarray(rows["forces"])
     if np.any(rows.get("decimals", False)) or np.median(energy) < 10.0 * noise[0] or np.median(force) < 10.0 * noise[1]:
         return False
@@ -264,6 +266,6 @@ def rounds_as_single(survey: Survey, job: Probe, values: Data, noise: tuple[floa
     explained = np.median(energy / most) <= SINGLE and np.median(force / forces) <= ROUGH_FORCE[1] * SINGLE
     return bool(
         explained
-        and np.median(energy / sizes) >= ROUGH_ENERGY[0] * SINGLE
-        and np.median(force / forces) >= ROUGH_FORCE[0] * SINGLE
+        and np.median(energy - ROUGH_ENERGY[0] * SINGLE * bound) > 0.0
+        and np.median(force - ROUGH_FORCE[0] * SINGLE * largest) > 0.0
     )

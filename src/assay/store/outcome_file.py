@@ -125,8 +125,7 @@ class OutcomeFile:
                 trajectory_path(self.path.parent.parent, outcome.key)
         except (ValueError, TypeError, AssayError):
             return None, f"line {self._count + 1} is torn or damaged and was passed over"
-        batch = outcome.provenance.get("batch")
-        given_up = isinstance(batch, dict) and bool(batch.get("given_up"))
+        given_up = bool(outcome.batch.get("given_up"))
         self.kinds.append(
             STATUSES.index(outcome.status) + HAS_FRAMES * ("trajectory" in outcome.values) + HAS_REMARK * given_up
         )
@@ -151,8 +150,7 @@ class OutcomeFile:
         """Read the outcome of a row from disk, with its trajectory if it has one."""
         try:
             file = _opened(self.path, self._state[0])
-            file.seek(self._starts[row])
-            outcome = parse_outcome(file.read(self._lengths[row]))
+            outcome = parse_outcome(_bytes_at(file, self._starts[row], self._lengths[row]))
         except (Refused, OSError, ValueError, TypeError) as error:
             raise _has_changed(self.path) from error
         if outcome.key != self.keys[row]:
@@ -184,6 +182,14 @@ def _opened(path: Path, inode: int) -> BinaryIO:
     if os.fstat(file.fileno()).st_ino != inode:
         raise Refused("was replaced")
     return file
+
+
+def _bytes_at(file: BinaryIO, start: int, length: int) -> bytes:
+    """Some bytes of a file; where it can, without a position, which forked processes would have in common."""
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), length, start)
+    file.seek(start)
+    return file.read(length)
 
 
 def parse_outcome(line: bytes) -> Outcome:

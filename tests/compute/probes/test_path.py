@@ -245,7 +245,7 @@ def test_a_jump_that_only_the_calculator_has_is_found() -> None:
     (jump,) = values["jumps"]
     assert 1.0 + jump["at"] == pytest.approx(2.7182818, abs=1e-5)
     assert "in a batch and alone differ" in values["batch"]["given_up"]
-    (remark,) = batch_remarks([Outcome("key", OK, values)])
+    (remark,) = batch_remarks([Outcome("key", OK, provenance={"batch": values["batch"]})])
     assert f"{values['batch']['alone']} structures were computed one at a time" in remark
 
 

@@ -21,8 +21,8 @@ Where 0 is as good, the tolerance of the case is 1 instead of 0.5.
 - short_range_hole: 1 if E falls by more than 0.1 eV on the way in from half the sum of the covalent radii (reported).
 - bond_length_error, well_depth_error, frequency_error: against measured molecules (reported).
 - refused_fraction: share of points without an answer (reported).
-- Score of a pair: the mean over the first five. A curve that only repels gets 0.23. The others depend on the level of
-  theory or belong to other checks.
+- Score of a pair: the mean over the first five. A curve that only repels gets 0.23 (0.42 if it bends once). The others
+  depend on the level of theory or belong to other checks.
 Reference: none for the five; measured constants of 30 molecules for the bonds (Huber and Herzberg 1979).
 Cite: the pair curves of ML-PEG and MLIP Arena.
 """

@@ -140,6 +140,8 @@ class CalculatorEngine:
             "finished": time.time(),
             "cpu_seconds": round(cpu_seconds() - cpu, 6),
         }
+        if isinstance(job, Probe) and "batch" in ending.values:
+            provenance["batch"] = ending.values["batch"]
         return Outcome(key, ending.status, ending.values, ending.reason, trace, provenance, ending.cause)
 
     def _dispatch(self, key: str, job: Job) -> tuple[Ending, str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,10 +18,23 @@ from assay.analysis.hydrogens import nearest_images
 from assay.analysis.steps import WIDTH, is_narrow, missing_work, steps_within
 from assay.compute.engines.calculator import CalculatorEngine
 from assay.compute.probes._lookahead import BatchesDiffer, Lookahead
+from assay.compute.probes._places import (
+    ENERGY_ULPS,
+    RELATIVE,
+    RELATIVE_ENERGY,
+    Place,
+    barrier_height,
+    curve_of,
+    forces_match_energy,
+    jump_between,
+    roughness_of,
+    well_depth,
+    with_rounding,
+)
 from assay.errors import ModelFailure
 from assay.jobs import Probe
 from assay.outcome import Point
-from assay.structure import Floats, Structure
+from assay.structure import Structure
 
 NARROWEST = 1e-6
 """An interval of this width (Å) that is not smooth is a jump."""
@@ -46,27 +58,9 @@ INNER_REFUSALS, OUTER_REFUSALS = 12, 3
 """The path ends after this number of refusals in a row: before the first accepted point, because models often refuse
 atoms that are too close, and after it."""
 
-RELATIVE = 1e-3
-"""A deviation of the force below this fraction of the force is ignored, which saves evaluations on steep walls."""
 
 CHANGED = 1e-9
 """Forces (eV/Å) that change by less than this do not tell which atoms cross a distance."""
-
-ENERGY_ULPS, FORCE_ULPS = 4.0, 64.0
-"""Rounding of energies and of forces (which are sums of larger terms), in units of the precision of the model."""
-
-RELATIVE_ENERGY = 3e-5
-"""A deviation of the energy below this fraction of the work of the force over the interval is ignored."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Energy (eV), force along the path and all forces (eV/Å) at one position (Å) on the path."""
-
-    at: float
-    energy: float
-    along: float
-    forces: Floats
 
 
 def run(engine: CalculatorEngine, probe: Probe) -> dict[str, object]:
@@ -160,9 +154,9 @@ class _Path:
             reason = self.refused[0] if self.refused else "it is too short"
             raise ModelFailure(f"the path has fewer than three points: {reason}")
         coarse = self._from_batches(coarse)
-        well = _barrier_height(coarse) if self.barrier else _well_depth(coarse)
+        well = barrier_height(coarse) if self.barrier else well_depth(coarse)
         jumps, roughness, unchecked = self._narrow(coarse, energy_limit * well, force_limit * well)
-        steps = self._narrow_steps(energy_limit * well, jumps) if _forces_match_energy(coarse) else []
+        steps = self._narrow_steps(energy_limit * well, jumps) if forces_match_energy(coarse) else []
         if self.ahead is not None:
             self.ahead.confirm()
         return {
@@ -208,11 +202,11 @@ class _Path:
         def push(a: Place, b: Place) -> bool:
             middle = self.place(0.5 * (a.at + b.at))
             if middle is not None:
-                limits = _with_rounding(a, b, energy_limit, force_limit, self.epsilon)
-                heapq.heappush(queue, (-_roughness(a, middle, b, *limits, relative), next(ticket), a, middle, b))
+                limits = with_rounding(a, b, energy_limit, force_limit, self.epsilon)
+                heapq.heappush(queue, (-roughness_of(a, middle, b, *limits, relative), next(ticket), a, middle, b))
             return middle is not None
 
-        relative = RELATIVE_ENERGY if _forces_match_energy(coarse) else RELATIVE
+        relative = RELATIVE_ENERGY if forces_match_energy(coarse) else RELATIVE
         jumps: list[dict] = []
         unchecked, roughness = 0.0, 0.0
         self._fetch(itertools.pairwise(coarse))
@@ -226,7 +220,7 @@ class _Path:
             if width < APART and any(a.at - APART < jump["at"] < b.at + APART for jump in jumps):
                 continue
             if width <= NARROWEST:
-                halves = [{**_jump(*ends), **self._crossing(*ends)} for ends in ((a, middle), (middle, b))]
+                halves = [{**jump_between(*ends), **self._crossing(*ends)} for ends in ((a, middle), (middle, b))]
                 jumps.append(max(halves, key=lambda jump: jump["energy"] + jump["force"]))
             elif self.budget <= 0:
                 roughness = max(roughness, -negative_roughness)
@@ -238,7 +232,7 @@ class _Path:
 
     def _narrow_steps(self, least: float, jumps: list[dict]) -> list[dict]:
         """Steps of the energy that are narrower than `WIDTH` but not jumps, with the places around them."""
-        curve = _curve(sorted(self.seen, key=lambda p: p.at))
+        curve = curve_of(sorted(self.seen, key=lambda p: p.at))
         rounding = 2.0 * ENERGY_ULPS * self.epsilon * float(np.abs(curve[1]).max())
         found = []
         for centre, width in steps_within(*curve, least + rounding)[:ENOUGH]:
@@ -282,61 +276,3 @@ def _rough(queue: list[tuple[float, int, Place, Place, Place]]) -> Iterable[tupl
 
 def _halves(intervals: Iterable[tuple[Place, Place, Place]]) -> list[tuple[Place, Place]]:
     return [half for a, middle, b in intervals for half in ((a, middle), (middle, b))]
-
-
-def _curve(places: list[Place]) -> tuple[Floats, Floats, Floats]:
-    """Positions (Å), energies (eV) and forces along the path (eV/Å)."""
-    at, energy, along = (np.array([getattr(p, name) for p in places]) for name in ("at", "energy", "along"))
-    return at, energy, along
-
-
-def _barrier_height(places: list[Place]) -> float:
-    """Difference between the largest and the smallest energy (eV), at most 1 eV."""
-    energies = [p.energy for p in places]
-    return float(np.clip(max(energies) - min(energies), 1e-6, 1.0))
-
-
-def _well_depth(places: list[Place]) -> float:
-    """Depth of the well below the far end, at most 1 eV; for a repulsive curve, the height at a third of the path."""
-    far = places[-1].energy
-    depth = max(far - min(p.energy for p in places), 0.0)
-    if depth <= 0.0:
-        depth = abs(places[len(places) // 3].energy - far)
-    return float(np.clip(depth, 1e-6, 1.0))
-
-
-def _forces_match_energy(places: list[Place]) -> bool:
-    """True if the energy changes along the path as the forces predict; only then do forces help to find its jumps."""
-    at, energy, along = _curve(places)
-    changes, work = np.diff(energy), 0.5 * (along[1:] + along[:-1]) * np.diff(at)
-    moving = np.abs(changes) > 1e-6
-    return bool(moving.any() and np.median(np.abs(changes + work)[moving] / np.abs(changes)[moving]) < 0.2)
-
-
-def _with_rounding(a: Place, b: Place, energy: float, force: float, epsilon: float) -> tuple[float, float]:
-    """Limits of energy (eV) and force (eV/Å) plus rounding errors: a deviation below them is ignored."""
-    size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
-    return energy + ENERGY_ULPS * epsilon * abs(a.energy), force + FORCE_ULPS * epsilon * (1.0 + float(size))
-
-
-def _roughness(a: Place, middle: Place, b: Place, energy_limit: float, force_limit: float, relative: float) -> float:
-    """Deviation of the midpoint from a smooth curve through the ends, in units of the limits."""
-    width = b.at - a.at
-    expected = 0.5 * (a.energy + b.energy) + width / 8.0 * (b.along - a.along)
-    size = max(np.abs(a.forces).max(), np.abs(b.forces).max())
-    # The energy difference is included, because otherwise a model without forces would look rough.
-    work = max(size * width, abs(b.energy - a.energy))
-    energy = abs(middle.energy - expected) / (energy_limit + relative * work)
-    forces = np.abs(middle.forces - 0.5 * (a.forces + b.forces)).max() / (force_limit + RELATIVE * size)
-    return float(max(energy, forces))
-
-
-def _jump(a: Place, b: Place) -> dict[str, float]:
-    """Size of the jump of energy (eV) and force (eV/Å); the change of a smooth curve is subtracted from the energy."""
-    smooth = 0.5 * (b.at - a.at) * (abs(a.along) + abs(b.along))
-    return {
-        "at": 0.5 * (a.at + b.at),
-        "energy": max(0.0, abs(b.energy - a.energy) - smooth),
-        "force": float(np.abs(b.forces - a.forces).max()),
-        "size": float(max(np.abs(a.forces).max(), np.abs(b.forces).max())),
-    }
