@@ -255,3 +255,13 @@ def test_a_redirect_to_an_address_that_is_none_is_one_sentence(cache: Path, plac
         connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n".encode())
 
     assert "set.zip" in complaint(Download("set.zip", serve(redirect)))
+
+
+@pytest.mark.parametrize("length", ["²", "-5", "9" * 5000, "ten"])
+def test_a_length_that_is_none_is_not_believed(cache: Path, length: str) -> None:
+    def answer(connection: socket.socket) -> None:
+        header = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        connection.sendall(header.encode("latin-1") + b"content")
+
+    with suppress(AssayError):
+        assert fetch(Download("set.zip", serve(answer))).read_bytes() == b"content"

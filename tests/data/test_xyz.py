@@ -68,3 +68,15 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
     except AssayError as error:
         complaint = str(error)
     assert not complaint or "w.xyz" in complaint
+
+
+@pytest.mark.parametrize("width", ["9" * 5000, "999999999999"])
+def test_columns_that_are_far_too_wide_are_a_complaint(width: str) -> None:
+    text = f"1\nProperties=species:S:{width}:pos:R:3\nCu 0.0 0.0 0.0\n"
+    with pytest.raises(AssayError, match="cannot be read"):
+        list(read_frames(text, "'x.xyz'"))
+
+
+def test_a_width_that_only_looks_like_a_number_counts_as_one_column() -> None:
+    (frame,) = read_frames("1\nProperties=species:S:²3:pos:R:3\nCu 0.0 0.0 2.0\n", "'x.xyz'")
+    assert frame.structure.positions.tolist() == [[0.0, 0.0, 2.0]]

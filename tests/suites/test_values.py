@@ -23,6 +23,7 @@ WRONG = [
     ("molecules.bond_lengths", "until_error", "nan", "a number above 0"),
     ("molecules.bond_lengths", "drop_start", "1", "true or false"),
     ("molecules.reactivity_neb", "force_limit", "inf", "a number above 0"),
+    ("molecules.reactivity_neb", "force_limit", "9" * 400, "a number above 0"),
     ("physicality.diatomics", "species", "3", "text"),
     ("physicality.extensivity", "gaps", "100.0", "a list, each item a number above 0"),
     ("physicality.extensivity", "gaps", "[]", "a list, each item a number above 0"),

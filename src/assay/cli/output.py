@@ -50,7 +50,7 @@ def open_console() -> Console:
 def chosen_width() -> int | None:
     """The width that the user chose with the environment variable COLUMNS."""
     text = os.environ.get("COLUMNS", "")
-    return int(text) if text.isdigit() and int(text) > 0 else None
+    return int(text) if text.isdecimal() and len(text) < 9 and int(text) > 0 else None
 
 
 @contextmanager

@@ -180,13 +180,18 @@ def _validator(answer: http.client.HTTPResponse) -> str:
 def _first_byte(answer: http.client.HTTPResponse) -> int:
     """The position in the file of the first byte of a partial answer."""
     digits = (answer.headers.get("Content-Range") or "").removeprefix("bytes ").partition("-")[0]
-    return int(digits) if digits.isdigit() else -1
+    return int(digits) if _is_count(digits) else -1
 
 
 def _expected(answer: http.client.HTTPResponse, start: int) -> int | None:
     """The size of the whole file (bytes), if the server states it."""
     length = answer.headers.get("Content-Length") or ""
-    return start + int(length) if length.isdigit() else None
+    return start + int(length) if _is_count(length) else None
+
+
+def _is_count(text: str) -> bool:
+    """True for a number of bytes; a header may hold anything."""
+    return text.isascii() and text.isdigit() and len(text) < 20
 
 
 def _check_size(wanted: Download, size: int | None) -> None:

@@ -74,7 +74,7 @@ def _columns(properties: str, where: str) -> tuple[int, int]:
     parts, starts, column = properties.split(":"), {}, 0
     for name, width in zip(parts[0::3], parts[2::3], strict=False):
         starts[name] = column
-        column += int(width) if width.isdigit() else 1
+        column += int(width[:9]) if width.isdecimal() else 1
     if not {"species", "pos"} <= starts.keys():
         raise AssayError(f"'Properties={properties[:60]}' in {where} lacks 'species' or 'pos'")
     return starts["species"], starts["pos"]

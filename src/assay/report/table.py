@@ -207,7 +207,7 @@ def _beyond_null(benchmark: BenchmarkResult) -> str:
 def text_width() -> int:
     """Columns of the terminal in which a report is printed, or of a file: COLUMNS, or else 140."""
     chosen = os.environ.get("COLUMNS", "")
-    if chosen.isdigit() and int(chosen) > 0:
+    if chosen.isdecimal() and len(chosen) < 9 and int(chosen) > 0:
         return int(chosen)
     return shutil.get_terminal_size((140, 24)).columns if sys.stdout.isatty() else 140
 
