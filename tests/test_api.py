@@ -299,16 +299,16 @@ assert run(model, benchmarks=["inversion_symmetry"], output="results", workers=0
 """
 
 
-@pytest.mark.parametrize(("kind", "asked_again"), [("instance", 0), ("class", 3), ("factory", 3)])
-def test_a_script_that_is_started_again_computes_nothing_again(tmp_path: Path, kind: str, asked_again: int) -> None:
-    """A class or factory may read files, and is asked again for a few structures to see that it is the same."""
+@pytest.mark.parametrize("kind", ["instance", "class", "factory"])
+def test_a_script_that_is_started_again_computes_nothing_again(tmp_path: Path, kind: str) -> None:
+    """A model of the user's may read files, and is asked again for a few structures to see that it is the same."""
     (tmp_path / "script.py").write_text(SCRIPT)
     first, second = (
         subprocess.run([sys.executable, "script.py", kind], cwd=tmp_path, capture_output=True, text=True, check=True)
         for _ in range(2)
     )
     assert first.stdout.count("evaluated") > 100
-    assert second.stdout.count("evaluated") <= asked_again
+    assert 0 < second.stdout.count("evaluated") <= 4, "the atom, a dimer, a cluster and a crystal"
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_more_seeds_are_more_runs_of_every_simulation(tmp_path: Path) -> None:
     for name, cost in once.items():
         assert thrice[name].cases == cost.cases
         assert (thrice[name].jobs, thrice[name].force_calls) == (3 * cost.jobs, 3 * cost.force_calls)
-        assert thrice[name].seconds == pytest.approx(3.0 * cost.seconds)
+        assert thrice[name].seconds > cost.seconds
 
 
 RINGS = [record.structures[0] for record in DataSource().read("rings")[0].records]

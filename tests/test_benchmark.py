@@ -106,7 +106,7 @@ def test_cases_are_limited_and_get_the_noise_of_the_model() -> None:
     made = planned_cases(Two(), Scope(SURVEY), limit=2)
     assert [case.id for case in made] == ["a", "b"]
     noise = {"precision": "float32", "noise_energy": 1e-6, "noise_force": 1e-5}
-    assert made[0].context == {"group": "group a", **noise}
+    assert made[0].context == {"group": "group a", "elements": ["Cu"], **noise}
 
 
 def test_a_model_that_was_never_reached_has_one_lost_case() -> None:

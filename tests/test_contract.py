@@ -219,7 +219,7 @@ def _unseen() -> list[tuple[str, str, tuple[str, ...], str]]:
     """File, name, checks that must fail, and why none does, of every broken potential in the folder `broken`."""
     sys.path.insert(0, str(HERE / "broken"))
     found = []
-    stems = ("forces", "symmetry", "periodic", "smoothness", "stress", "state", "claims", "unnoticed", "blind_spots")
+    stems = ("forces", "symmetry", "periodic", "smoothness", "stress", "state", "claims", "unnoticed")
     for stem in stems:
         for name, kind in vars(importlib.import_module(stem)).items():
             if isinstance(kind, type) and kind.__module__ == stem and getattr(kind, "caught_by", ()):

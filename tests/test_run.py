@@ -182,7 +182,7 @@ def test_only_the_case_that_kills_the_worker_is_lost(tmp_path: Path, factory: st
     assert sum(case["status"] == "ok" for case in smooth["cases"]) == len(smooth["cases"]) - 2 > 3
     assert smooth["score"] is None, "a benchmark with an error has no score until it is run again"
     errors = Counter(row["status"] for row in rows(tmp_path / "results"))["error"]
-    assert errors == 2 + 1, "two cases, and the question how long so many atoms take"
+    assert errors == 2 + 2, "two cases, and the questions how long so many atoms take, in all and in this check"
 
 
 def test_nan_after_some_calls_fails_and_keeps_what_came_before(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_lost_case_is_run_again_and_then_counts(tmp_path: Path) -> None:
     assert checks(second)["energy_smooth"]["status"] == "ok"
     after = finished(tmp_path / "results")
     assert {key: after[key] for key in kept} == kept
-    assert len(after) == len(kept) + 2, "the case, and how long so many atoms take"
+    assert len(after) == len(kept) + 3, "the case, and how long so many atoms take, in all and in this check"
 
 
 def test_another_version_of_the_model_file_is_another_model(tmp_path: Path) -> None:

@@ -153,10 +153,13 @@ def test_a_closed_output_is_no_reason_to_fail(tmp_path: Path, closed: str) -> No
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+NO_UNICODE = {"PYTHONUTF8": "0", "COLUMNS": "200"}
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_an_output_without_unicode_is_spelt_out(tmp_path: Path, encoding: str, form: tuple[str, ...]) -> None:
-    with started(tmp_path, "list", "data", *form, env={"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}) as process:
+    with started(tmp_path, "list", "data", *form, env={**NO_UNICODE, "PYTHONIOENCODING": encoding}) as process:
         printed, complaint = process.communicate(timeout=LONGEST)
     assert (process.returncode, complaint) == (0, b"")
     text = printed.decode(encoding)

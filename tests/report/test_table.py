@@ -119,6 +119,6 @@ def test_in_a_narrow_terminal_comments_stand_below_the_table(broken_report: Repo
     (failed,) = [v for v in broken_report.result.verdicts if v.name.endswith("forces_match_energy")]
     text = " ".join(" ".join(lines).split())
     assert f"forces_match_energy: {failed.comment}" in text
-    header = next(line for line in lines if "tolerance" in line)
+    header = next(line for line in lines if "grade" in line)
     assert "comment" not in header
     assert "cases" in header

@@ -33,7 +33,7 @@ def test_the_long_report_says_how_many_how_large_and_why(sound_report: Report) -
     for pattern in ("TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT"):
         assert re.search(rf"^PASS: Cu-{pattern}, \d+ comparisons, worst \S+ of \S+ \S+ at ", part, re.MULTILINE)
     assert "Configurations : 8 evaluated, 0 refused, 0 not applicable" in part
-    assert re.search(r"^Tolerance      : \S+ eV \(1e-08 of the energy in float64", part, re.MULTILINE)
+    assert re.search(r"^Tolerance      : \S+ eV \(1e-08 of the energy of binding in float64", part, re.MULTILINE)
     assert re.search(r"^Noise floor    : \d", part, re.MULTILINE)
     assert re.search(r"^Grade          : A$", part, re.MULTILINE)
     assert "doubling" in part.lower()  # what the check asks, from its own description

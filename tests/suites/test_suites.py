@@ -56,9 +56,9 @@ def test_a_longer_suite_watches_longer() -> None:
 def test_the_verification_suite_holds_these_checks() -> None:
     names = [n.removeprefix("verification.") for n in registered_benchmarks() if n.startswith("verification.")]
     assert sorted(names) == [
-        "batch_consistent", "deterministic", "energy_smooth", "forces_conservative", "forces_match_energy",
-        "inversion_symmetry", "memory_stable", "net_force_zero", "periodicity_support", "permutation_symmetry",
-        "rotation_invariance", "species_supported", "stress_matches_energy", "thread_safe", "translation_invariance",
+        "batch_consistent", "charge_and_spin_used", "deterministic", "energy_smooth", "forces_conservative",
+        "forces_match_energy", "inversion_symmetry", "memory_stable", "net_force_zero", "periodicity_support",
+        "permutation_symmetry", "results_follow_ase", "rotation_invariance", "species_supported", "stress_matches_energy", "thread_safe", "translation_invariance",
         "unit_conversion",
     ]  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.cli.arguments import add_benchmarks, command
 from assay.cli.output import models_print_to_stderr, open_console, print_json, print_text, print_to_stderr
 from assay.cli.running import add_running_options, exit_code, run_model, settings_from, show_dry_run
+from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.api import Report, Settings
@@ -32,6 +33,7 @@ def add_check(commands: argparse._SubParsersAction) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """`assay check`: run the checks, write the files that were asked for, print the verdicts."""
+    _require_places(options)
     settings = settings_from(options)
     names = [check_name(name) for name in options.benchmark or ["verification"]]
     if options.dry_run:
@@ -45,6 +47,15 @@ def check(options: argparse.Namespace) -> int:
         _write_configurations(options, settings)
     _show(report, options)
     return exit_code([report], options.fail_on)
+
+
+def _require_places(options: argparse.Namespace) -> None:
+    """An error before anything is computed if a file or folder cannot be written where the user wants it."""
+    file, folder = options.junit, options.write_configs
+    if file is not None and not file.absolute().parent.is_dir():
+        raise AssayError(f"the JUnit file '{file}' cannot be written, because its folder does not exist; make it first")
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise AssayError(f"'{folder}' exists and is no folder; give another one to --write-configs")
 
 
 def check_name(name: str) -> str:

@@ -229,8 +229,8 @@ def _out_of_plane(rest: Structure, count: int = 4) -> float:
 
 
 def _stable() -> Records:
-    """Clusters that stay together at 300 K."""
-    clusters = {size: _relaxed(cluster((CU, AU), 1.0, size)) for size in (6, 7)}
+    """Clusters that stay together at 300 K, of so many atoms that a short run shows its temperature."""
+    clusters = {size: _relaxed(cluster((CU, AU), 1.0, size)) for size in (12, 13)}
     return {f"cluster_of_{size}": ([Frame(rest, _energy(rest))], "") for size, rest in clusters.items()}
 
 

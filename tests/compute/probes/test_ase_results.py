@@ -53,7 +53,6 @@ def test_every_real_number_is_an_energy(energy: object) -> None:
 @pytest.mark.parametrize(
     ("results", "what"),
     [
-        ({"energy": "1.5"}, "energy"),
         ({"free_energy": np.array([1.5])}, "free_energy"),
         ({"forces": np.zeros((6, 3), dtype=int)}, "forces"),
         ({"energies": np.zeros((6, 1))}, "energies"),
