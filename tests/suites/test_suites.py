@@ -58,7 +58,8 @@ def test_the_verification_suite_holds_these_checks() -> None:
     assert sorted(names) == [
         "batch_consistent", "charge_and_spin_used", "deterministic", "energy_smooth", "forces_conservative",
         "forces_match_energy", "inversion_symmetry", "memory_stable", "net_force_zero", "periodicity_support",
-        "permutation_symmetry", "results_follow_ase", "rotation_invariance", "species_supported", "stress_matches_energy", "thread_safe", "translation_invariance",
+        "permutation_symmetry", "results_follow_ase", "rotation_invariance", "species_supported",
+        "stress_matches_energy", "thread_safe", "translation_invariance",
         "unit_conversion",
     ]  # fmt: skip
 
