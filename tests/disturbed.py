@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,6 +52,8 @@ class Cheap(Calculator):
     def calculate(self, atoms=None, properties=(), system_changes=()):
         if len(atoms) == CASE_ATOMS:
             wait_for_permission()
+            if atoms.positions[0, 0] > float(os.environ.get("DIES_ABOVE", "inf")):
+                os.kill(os.getpid(), 9)
         arms = atoms.positions - atoms.positions.mean(axis=0)
         self.results = {"energy": 0.5 * float((arms**2).sum()), "forces": -arms}
 '''
@@ -90,6 +93,46 @@ class Many(Benchmark):
 '''
 
 
+Command = subprocess.Popen[str]
+
+
+@contextmanager
+def started(
+    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None, limit: int | None = None
+) -> Iterator[Command]:
+    """The command `assay` in a process group of its own, which is gone afterwards.
+
+    Args:
+        folder: where it runs.
+        arguments: its arguments.
+        environment: variables beside those of this process.
+        limit: the largest size of a file that it may write (bytes).
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", *arguments],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    try:
+        yield process
+    finally:
+        kill_group(process)
+
+
+def wait(until: Callable[[], bool], process: Command) -> None:
+    """Wait for something while the command is at work."""
+    end = time.monotonic() + LONGEST
+    while not until():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "the run makes no progress"
+        time.sleep(0.002)
+
+
 @dataclass
 class Disturbed:
     """A folder in which `assay run` is started, killed and started again, always with the same command."""
@@ -100,7 +143,13 @@ class Disturbed:
     kills: Counter[str] = field(default_factory=Counter)
     """How many kills there were of each kind."""
 
+    limit: int | None = None
+    """The largest size of a file that the command may write (bytes)."""
+
     starts: int = 0
+    warnings: list[str] = field(default_factory=list)
+    """What the scores were printed with: torn lines, if a kill or a full disk left some."""
+
     seen: dict[str, str] = field(default_factory=dict)
     """The line of each finished job that was ever seen, by the key of the job."""
 
@@ -120,24 +169,11 @@ class Disturbed:
         (self.folder / "allowed.new").write_text(str(evaluations))
         os.replace(self.folder / "allowed.new", self.folder / "allowed")
 
-    @contextmanager
-    def started(self, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
-        """The command in a process group of its own, which is gone afterwards."""
+    def started(self, environment: Mapping[str, str] | None = None) -> AbstractContextManager[Command]:
+        """The command, which is gone afterwards."""
         self.starts += 1
         options = ("-b", "many.py:Many", "-j", str(self.workers), "--json")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "assay", "run", "model.py:Cheap", *options],
-            cwd=self.folder,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            kill_group(process)
+        return started(self.folder, "run", "model.py:Cheap", *options, environment=environment, limit=self.limit)
 
     def to_the_end(self, code: int = 0, environment: Mapping[str, str] | None = None) -> str:
         """Run undisturbed, expect this exit code, and return the messages."""
@@ -147,24 +183,16 @@ class Disturbed:
         assert process.returncode == code, messages
         return messages
 
-    def wait(self, until: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-        """Wait for something while the command is at work."""
-        end = time.monotonic() + LONGEST
-        while not until():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < end, "the run makes no progress"
-            time.sleep(0.002)
-
     @property
     def asked(self) -> int:
         """How often the model was asked about a case so far."""
         return (self.folder / "asked").stat().st_size
 
-    def wait_for_evaluations(self, more: int, surplus: int, process: subprocess.Popen[str]) -> None:
+    def wait_for_evaluations(self, more: int, surplus: int, process: Command) -> None:
         """Wait for more evaluations of cases; with a surplus the workers are still busy when they are there."""
         target = self.asked + more
         self.allow(target + surplus)
-        self.wait(lambda: self.asked >= target, process)
+        wait(lambda: self.asked >= target, process)
 
     def lines(self) -> list[tuple[str, str, str]]:
         """Key, status and text of every line that is whole, in all files."""
@@ -192,16 +220,18 @@ class Disturbed:
         return {key: json.loads(text)["values"] for key, status, text in self.lines() if status == "ok"}
 
     def scores(self) -> dict:
-        """What `assay score --json --detail` prints."""
+        """What `assay score --json --detail` prints, without the torn lines that it warns of."""
         done = subprocess.run(
             [sys.executable, "-m", "assay", "score", "results", "-b", "many.py:Many", "--json", "--detail"],
             cwd=self.folder, capture_output=True, text=True, timeout=LONGEST, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        return dict(json.loads(done.stdout))
+        found = dict(json.loads(done.stdout))
+        self.warnings = found["models"][0].pop("warnings")
+        return found
 
 
-def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+def workers_of(process: Command) -> list[psutil.Process]:
     """The worker processes of a command; Python's resource tracker, which it also starts, is not one."""
     with suppress(psutil.Error):
         return [child for child in psutil.Process(process.pid).children() if _is_worker(child)]
@@ -215,14 +245,14 @@ def _is_worker(process: psutil.Process) -> bool:
         return False
 
 
-def kill_group(process: subprocess.Popen[str]) -> None:
+def kill_group(process: Command) -> None:
     """Kill −9 the command and its workers, all at once."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
 
-def kill_main(process: subprocess.Popen[str]) -> None:
+def kill_main(process: Command) -> None:
     """Kill −9 the command alone; its workers end by themselves."""
     workers = workers_of(process)
     process.kill()
@@ -230,7 +260,7 @@ def kill_main(process: subprocess.Popen[str]) -> None:
     assert psutil.wait_procs(workers, timeout=LONGEST)[1] == []
 
 
-def kill_worker(process: subprocess.Popen[str], random: np.random.Generator) -> int:
+def kill_worker(process: Command, random: np.random.Generator) -> int:
     """Kill −9 one of the workers; returns how many were killed."""
     workers = workers_of(process)
     if not workers:
@@ -239,9 +269,9 @@ def kill_worker(process: subprocess.Popen[str], random: np.random.Generator) -> 
     return 1
 
 
-def kill_idle_workers(run: Disturbed, process: subprocess.Popen[str]) -> int:
+def kill_idle_workers(run: Disturbed, process: Command) -> int:
     """Kill −9 all workers while they have nothing to do, in a command that was started with PAUSE; returns how many."""
-    run.wait((run.folder / "planning").exists, process)
+    wait((run.folder / "planning").exists, process)
     workers = workers_of(process)
     for worker in workers:
         worker.kill()
@@ -274,7 +304,7 @@ def soak(run: Disturbed, random: np.random.Generator, restarts: int, most: int) 
         run.look()
 
 
-def _kill_workers(run: Disturbed, process: subprocess.Popen[str], random: np.random.Generator, most: int) -> None:
+def _kill_workers(run: Disturbed, process: Command, random: np.random.Generator, most: int) -> None:
     """Kill idle workers, then a busy one, and let the run go on after each."""
     run.kills["idle worker"] += kill_idle_workers(run, process)
     run.wait_for_evaluations(int(random.integers(1, most)), most, process)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from disturbed import Disturbed, kill_idle_workers, kill_worker, soak, workers_of
+from disturbed import Disturbed, kill_idle_workers, kill_worker, soak, wait, workers_of
 
 
 def statuses(run: Disturbed) -> set[str]:
@@ -59,7 +59,7 @@ def test_a_run_goes_on_when_its_busy_workers_are_killed_again_and_again(tmp_path
         for _ in range(6):
             run.wait_for_evaluations(int(random.integers(1, 10)), 10, process)
             assert kill_worker(process, random) == 1
-            run.wait(lambda: len(workers_of(process)) == 2, process)
+            wait(lambda: len(workers_of(process)) == 2, process)
         run.allow(10**12)
         _, messages = process.communicate()
     assert process.returncode == 0, messages
