@@ -279,34 +279,47 @@ def kill_idle_workers(run: Disturbed, process: Command) -> int:
     return len(workers)
 
 
-def soak(run: Disturbed, random: np.random.Generator, restarts: int, most: int) -> None:
-    """Start a run again and again: idle and busy workers are killed, then the command, alone or with its workers.
+def soak(run: Disturbed, random: np.random.Generator, restarts: int, most: int, last: int) -> None:
+    """Start a run again and again, kill idle and busy workers and then the command; the last start goes to the end.
 
     Args:
         run: the run, in a folder without results.
         random: where the moments come from.
-        restarts: how often the command is killed.
+        restarts: how often the command is killed, alone or with its workers.
         most: evaluations between two kills, at most, and those that are allowed beyond the moment of a kill.
+        last: how many busy workers are killed during the last start.
     """
-    assert 5 * most * restarts < run.jobs, "so that something is left to do, however late each kill comes"
+    assert (5 * restarts + 2 * last + 3) * most < run.jobs, "so that something is left to do, however late kills come"
     for number in range(restarts):
-        for name in ("planning", "go"):
-            (run.folder / name).unlink(missing_ok=True)
-        run.allow(run.asked + most)
-        with run.started({"PAUSE": "1"}) as process:
+        with _paused(run, most) as process:
             if number % 8 == 7:
                 time.sleep(random.uniform(0.0, 3.0))  # at any moment of the start
             else:
-                _kill_workers(run, process, random, most)
+                _kill_workers(run, process, random, most, busy=1)
             time.sleep(random.uniform(0.0, 0.01))
             (kill_main if number % 2 else kill_group)(process)
             run.kills["command" if number % 2 else "command and workers"] += 1
         run.look()
+    with _paused(run, most) as process:
+        _kill_workers(run, process, random, most, busy=last)
+        run.allow(10**12)
+        _, messages = process.communicate(timeout=LONGEST)
+    assert process.returncode == 0, messages
+    run.look()
 
 
-def _kill_workers(run: Disturbed, process: Command, random: np.random.Generator, most: int) -> None:
-    """Kill idle workers, then a busy one, and let the run go on after each."""
+def _paused(run: Disturbed, allowed: int) -> AbstractContextManager[Command]:
+    """The command, which waits when its workers are idle."""
+    for name in ("planning", "go"):
+        (run.folder / name).unlink(missing_ok=True)
+    run.allow(run.asked + allowed)
+    return run.started({"PAUSE": "1"})
+
+
+def _kill_workers(run: Disturbed, process: Command, random: np.random.Generator, most: int, busy: int) -> None:
+    """Kill idle workers, then busy ones, and let the run go on after each."""
     run.kills["idle worker"] += kill_idle_workers(run, process)
-    run.wait_for_evaluations(int(random.integers(1, most)), most, process)
-    run.kills["busy worker"] += kill_worker(process, random)
+    for _ in range(busy):
+        run.wait_for_evaluations(int(random.integers(1, most)), most, process)
+        run.kills["busy worker"] += kill_worker(process, random)
     run.wait_for_evaluations(int(random.integers(1, most)), most, process)
