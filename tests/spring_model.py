@@ -42,10 +42,21 @@ steps = 400
 """
 
 
+RUN_SPRINGS = ("run", "model.py:Springs", "-s", "short.toml", "--limit", "1", "--json")
+"""The arguments of the command that runs what `write_springs` wrote."""
+
+
+def write_springs(folder: Path, before: str = "", in_each_call: str = "") -> None:
+    """Write the files of the model and the suite, with more lines for the model: at its start and in each call."""
+    folder.mkdir(exist_ok=True)
+    place = "        arms = atoms"
+    (folder / "model.py").write_text(before + MODEL.replace(place, f"{in_each_call}{place}"), encoding="utf-8")
+    (folder / "short.toml").write_text(SUITE, encoding="utf-8")
+
+
 def run_springs(folder: Path) -> Report:
     """One short simulation; its results are in `folder/results/model.py-Springs`."""
-    (folder / "model.py").write_text(MODEL, encoding="utf-8")
-    (folder / "short.toml").write_text(SUITE, encoding="utf-8")
+    write_springs(folder)
     return run(
         f"{folder / 'model.py'}:Springs", str(folder / "short.toml"), output=folder / "results", workers=0, limit=1
     )

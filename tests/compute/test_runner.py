@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from assay.compute.cost import CostModel
 from assay.compute.executors import open_executor
 from assay.compute.runner import Runner
 from assay.configurations import cluster
+from assay.errors import AssayError
 from assay.jobs import Job, Relaxation, SinglePoints
 from assay.models.loading import load_model
 from assay.outcome import ERROR, OK
@@ -81,3 +84,19 @@ def test_progress_ends_at_all_and_never_goes_beyond(tmp_path: Path, factory: str
         machine.complete([*relaxations(6), SinglePoints((cluster((COPPER,)),))], "jobs")
     assert all(done <= total for done, total in seen)
     assert seen[-1][0] == seen[-1][1] == sum(job.expected_calls for job in relaxations(6)) + 1
+
+
+def test_a_full_disk_stops_the_run_when_the_first_worker_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with runner("dies_on_gold", tmp_path) as machine:
+        machine.complete([SinglePoints((cluster((COPPER,), size=3),))], "one that shows that the model can answer")
+        monkeypatch.setattr(Path, "write_bytes", full)
+        with pytest.raises(AssayError, match=r"cannot be written .No space left on device"):
+            machine.complete(relaxations(count=60, guilty=0), "relaxations")
+    assert set(lines(tmp_path).values()) == {1}
+    assert {status for _, status in lines(tmp_path)} == {OK}, "the disk is no fault of a job"
+    assert list(tmp_path.rglob("*.tmp")) == []

@@ -286,6 +286,7 @@ def test_a_power_cut_while_writing_leaves_the_old_file(store: Store, monkeypatch
     assert store.read_model() == {"name": "old"}
     assert path.read_bytes() == before
     assert store.benchmarks() == ["verification.toy"]
+    assert list(store.folder.rglob("*.tmp")) == [], "half a file takes the last bytes of a full disk"
 
 
 def test_finished_writing_leaves_no_other_files(store: Store) -> None:

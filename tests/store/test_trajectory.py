@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -167,6 +169,31 @@ def test_frames_that_vanish_are_said_and_never_joined(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="have vanished; run again"):
         recorder.finish({"step": 39})
     assert not (tmp_path / "a.h5").exists()
+
+
+def test_a_disk_without_room_for_the_whole_trajectory_is_an_error_and_its_frames_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = record(tmp_path / "a.h5", 40, save_every=10)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=5_000))
+        with pytest.raises(OSError, match="No space left"):
+            recorder.finish({"step": 39})
+    assert list(tmp_path.rglob("*.tmp")) == []
+    later = Recorder(tmp_path / "a.h5", 2)
+    assert later.resume()["step"] == 39
+    later.finish({"step": 39})
+    assert len(Trajectory(tmp_path / "a.h5")) == 40
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_chunk_that_does_not_fit_on_the_disk_is_an_error_and_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "write_bytes", lambda path, data: open("/dev/full", "wb", 0).write(data))  # noqa: SIM115
+    with pytest.raises(OSError, match="No space left"):
+        record(tmp_path / "a.h5", 10, save_every=10)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_chunks_of_earlier_versions_are_resumed(tmp_path: Path) -> None:

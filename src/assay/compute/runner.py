@@ -96,6 +96,7 @@ class Runner:
         left = self._unfinished(jobs)
         if not left:
             return []
+        self.store.require_room()
         self.lost_in_a_row = 1 if len(left) < len(jobs) else self.lost_in_a_row + 1  # a finished job resets the count
         if len(left) > 1 and all(self.cost.shares_batches(job) for _, job in left):
             # They were in common batches, so any of them may be the guilty one.

@@ -6,6 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +26,9 @@ PARTS = ("outcomes", "cases", "trajectories", "logs", "model.json")
 
 ASIDE = "earlier"
 """The folder of results that were put aside by --fresh."""
+
+ROOM = 64_000
+"""Bytes that must be free on the disk for a run to go on after a worker was lost."""
 
 
 @dataclass
@@ -94,6 +98,17 @@ class Store:
                 self._writer = path.open("a", encoding="utf-8")
             self._writer.write(line)
             self._writer.flush()
+        except OSError as error:
+            raise _cannot_write(self.folder, error) from error
+
+    def require_room(self) -> None:
+        """An `AssayError` unless outcomes can still be written: on a full disk every worker is lost, one by one."""
+        path = self.folder / "outcomes" / f".{os.getpid()}.tmp"
+        try:
+            try:
+                path.write_bytes(bytes(ROOM))
+            finally:
+                path.unlink(missing_ok=True)
         except OSError as error:
             raise _cannot_write(self.folder, error) from error
 
@@ -212,6 +227,8 @@ def _write_atomically(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()  # half a file would take the last bytes of a full disk
         raise _cannot_write(path, error) from error
 
 

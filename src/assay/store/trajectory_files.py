@@ -6,8 +6,10 @@ what the file has: HDF5 would follow links to other files, and believe any size 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +32,9 @@ SERIES = ("step", "energy", "kinetic", "volume")
 MOST_FRAMES, MOST_ATOMS = 5_000_000, 1_000_000
 CHUNK_BYTES = 16_000_000
 """The largest piece of an array that HDF5 may have to read at once."""
+
+JOINED_FACTOR, JOINED_BYTES = 1.25, 64_000
+"""How much larger the joined file may be than its chunks together: pieces of arrays are rounded up."""
 
 STATE_BYTES = 100_000_000
 STATE_ARRAYS = 50
@@ -112,25 +117,48 @@ def follows(steps: Floats, last: float = -np.inf, spacing: float = 0.0) -> bool:
     return bool(steps[0] == 0.0) if last == -np.inf else bool(steps[0] <= last + (known or np.inf))
 
 
+@contextmanager
+def _complete_or_gone(path: Path) -> Iterator[None]:
+    """A file that is on the disk at the end, or is removed if it could not be written: a full disk needs the space."""
+    try:
+        yield
+        _flush_to_disk(path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def write_chunk(path: Path, frames: NDArray[np.float32], rows: Floats, state: Mapping[str, Any]) -> None:
     """Write frames and the state after them into a file that appears only when it is complete."""
     import h5py
 
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    with h5py.File(temporary, "w") as file:
+    # HDF5 crashes when it closes a file on a full disk, so it only sees memory.
+    with h5py.File(temporary, "w", driver="core", backing_store=False) as file:
         file.create_dataset("positions", data=frames)
         for column, name in enumerate(SERIES):
             file.create_dataset(name, data=rows[:, column])
         _write_state(file.create_group("state"), state)
-    _flush_to_disk(temporary)
+        file.flush()
+        content = file.id.get_file_image()
+    with _complete_or_gone(temporary):
+        temporary.write_bytes(content)
     os.replace(temporary, path)
+
+
+def _require_room(chunks: Sequence[Path]) -> None:
+    """An `OSError` unless the disk has room for a file with all chunks, because HDF5 crashes on a full disk."""
+    needed = JOINED_FACTOR * sum(chunk.stat().st_size for chunk in chunks) + JOINED_BYTES
+    if shutil.disk_usage(chunks[0].parent).free < needed:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def join_chunks(chunks: Sequence[Path], temporary: Path) -> None:
     """Join all chunks into one file, with one chunk in memory at a time; frames that were written twice count once."""
     import h5py
 
-    with h5py.File(temporary, "w") as whole:
+    _require_room(chunks)
+    with _complete_or_gone(temporary), h5py.File(temporary, "w") as whole:
         last = -np.inf
         for chunk in chunks:
             with opened(chunk) as file:
@@ -143,7 +171,6 @@ def join_chunks(chunks: Sequence[Path], temporary: Path) -> None:
         with opened(chunks[-1]) as file:
             state = read_state(file)
         _write_state(whole.create_group("state"), state)
-    _flush_to_disk(temporary)
 
 
 def _append(file: h5py.File, name: str, values: Floats) -> None:

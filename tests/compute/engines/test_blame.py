@@ -63,6 +63,7 @@ MACHINE = [
     (numbered(errno.ENOMEM), Cause.OUT_OF_MEMORY),
     (numbered(errno.ENOSPC), Cause.NO_DISK),
     (numbered(errno.EDQUOT), Cause.NO_DISK),
+    (numbered(errno.EFBIG), Cause.NO_DISK),
     (numbered(errno.EIO), Cause.NO_DISK),
     (RuntimeError(ALLOCATOR), Cause.OUT_OF_MEMORY),
     (RuntimeError("not enough memory: you tried to allocate 1000 bytes."), Cause.OUT_OF_MEMORY),

@@ -14,9 +14,9 @@ from assay.text import named, words_of
 
 NUMBERS = {
     **dict.fromkeys((errno.ENOMEM,), Cause.OUT_OF_MEMORY),
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EROFS), Cause.NO_DISK),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ESTALE, errno.EROFS), Cause.NO_DISK),
 }
-"""Numbers of errors of the system: no memory; a full, broken, vanished or read-only disk."""
+"""Numbers of errors of the system: no memory; a full, limited, broken, vanished or read-only disk."""
 
 CLASSES = {"OutOfMemoryError": Cause.OUT_OF_MEMORY, "ResourceExhaustedError": Cause.OUT_OF_MEMORY}
 """Classes of torch and others for memory of an accelerator, by name, so that these packages need not be imported."""
