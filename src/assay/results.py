@@ -234,7 +234,10 @@ def _unknown(stored: Sequence[str]) -> list[str]:
 def _as_run(benchmark: Benchmark, settings: Mapping[str, Any]) -> Benchmark:
     """The benchmark with the settings of the run, whatever suite is chosen now: they belong to the outcomes."""
     known = {name: value for name, value in settings.items() if name in benchmark.__dataclass_fields__}
-    return replace(benchmark, **checked_values(type(benchmark), known, "the results folder"))
+    try:
+        return replace(benchmark, **checked_values(type(benchmark), known, "the results folder"))
+    except AssayError as error:
+        raise AssayError(f"{error}; run the benchmark again") from error
 
 
 def _result(benchmark: Benchmark, rows: Sequence[tuple[Case, dict[str, str]]], outcomes: Outcomes) -> BenchmarkResult:
