@@ -51,8 +51,8 @@ TOGETHER = """\
 
 
 def frames(folder: Path) -> dict[str, bytes]:
-    """Every bit of the one finished trajectory."""
-    (path,) = folder.glob("results/*/trajectories/*")
+    """Every bit of the one finished trajectory; a run that was killed after another had finished may leave chunks."""
+    (path,) = folder.glob("results/*/trajectories/*.h5")
     found = Trajectory(path)
     positions = np.concatenate([part.positions for part in found.chunks()])
     assert len(positions) == 81

@@ -205,7 +205,12 @@ class Recorder:
         self.save(state)
         self.overtaken_by = self._finished()
         if self.overtaken_by is None:
-            self._join()
+            try:
+                self._join()
+            except (AssayError, OSError):  # another process has finished meanwhile and removed all chunks
+                self.overtaken_by = self._finished()
+                if self.overtaken_by is None:
+                    raise
         remove_chunks(self.path)
         return self.path.name
 

@@ -55,13 +55,15 @@ class WorkerProcess:
         self.system: psutil.Process = psutil.Process(self.process.pid)
         self.bundle: Bundle | None = None
         self.watch: Watch | None = None
+        self.sender: threading.Thread | None = None
         self.cpu_seconds = 0.0
 
     def send(self, bundle: Bundle) -> None:
         """Give the worker a bundle. A thread sends it, because a worker that is stopped would not read it."""
         data = ForkingPickler.dumps(bundle)
         self.bundle, self.watch = bundle, Watch(Limits(bundle.deadline, bundle.timeout), self._read())
-        threading.Thread(target=_send, args=(self.pipe, data), daemon=True).start()
+        self.sender = threading.Thread(target=_send, args=(self.pipe, data), daemon=True)
+        self.sender.start()
 
     def check(self) -> Finished | None:
         """The end of the present bundle, if the worker has answered, died, or must be killed; otherwise None."""
@@ -104,6 +106,9 @@ class WorkerProcess:
             with suppress(psutil.Error):
                 child.kill()
         self.process.join(KILLED)
+        if self.sender is not None:
+            # Otherwise it could write into the pipe of the next worker, which may get the same number.
+            self.sender.join(KILLED)
         self.pipe.close()
 
 
