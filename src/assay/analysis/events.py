@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.analysis.heat import Event, explosions, overheating, too_cold, too_short
 from assay.analysis.hydrogens import FRAGMENTS, HYDROGEN_LOSS, Hydrogens, dissolved
-from assay.analysis.motion import NO_PROBLEM, Problem, molecules_of
+from assay.analysis.motion import NO_PROBLEM, Problem, molecules_of, near_pairs
 from assay.analysis.published import published_score
 from assay.analysis.topology import Topology
 from assay.errors import Cause
@@ -183,13 +183,11 @@ class _Scan:
 
 def _collapsed_pair(positions: Floats, topology: Topology) -> str:
     """The two atoms that are far too close to each other, as a sentence; empty if there are none."""
-    from scipy.spatial import cKDTree
-
     reach = 2.0 * INSIDE * float(topology.radii.max(initial=0.0))
     if topology.cell.any():
         fractional = positions @ np.linalg.inv(topology.cell)
         positions = (fractional - np.floor(fractional)) @ topology.cell
-    pairs = cKDTree(positions).query_pairs(reach, output_type="ndarray")
+    pairs = near_pairs(positions, reach)
     if not len(pairs):
         return ""
     distances = np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1)

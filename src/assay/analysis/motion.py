@@ -41,7 +41,7 @@ def bonded_pairs(structure: Structure, radii: Floats) -> tuple[NDArray[np.int64]
     """Pairs of bonded atoms, in both orders, and the vector (Å) from the first to the nearest image of the second."""
     reach = 2.0 * BONDED * float(radii.max(initial=0.0))
     if not any(structure.pbc):
-        one_way = _near_pairs(structure.positions, reach)
+        one_way = near_pairs(structure.positions, reach)
         pairs = np.concatenate([one_way, one_way[:, ::-1]]).astype(np.int64)
         vectors = structure.positions[pairs[:, 1]] - structure.positions[pairs[:, 0]]
     else:
@@ -55,7 +55,7 @@ def bonded_pairs(structure: Structure, radii: Floats) -> tuple[NDArray[np.int64]
     return pairs[near], np.asarray(vectors[near])
 
 
-def _near_pairs(positions: Floats, reach: float) -> NDArray[np.int64]:
+def near_pairs(positions: Floats, reach: float) -> NDArray[np.int64]:
     """Pairs of atoms closer than `reach` (Å), each once."""
     if len(positions) <= FEW_ATOMS:
         first, second = np.triu_indices(len(positions), 1)
@@ -68,11 +68,25 @@ def _near_pairs(positions: Floats, reach: float) -> NDArray[np.int64]:
 
 def molecules_of(pairs: NDArray[np.int64], atoms: int) -> NDArray[np.int64]:
     """The number of the molecule of each atom; molecules are numbered from 0 in the order of their first atoms."""
+    if atoms <= FEW_ATOMS:
+        return np.asarray(np.unique(_first_atoms(pairs, atoms), return_inverse=True)[1], dtype=np.int64)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(atoms, atoms))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def _first_atoms(pairs: NDArray[np.int64], atoms: int) -> NDArray[np.int64]:
+    """The lowest number of an atom in the molecule of each atom, found by passing numbers on along bonds."""
+    first = np.arange(atoms)
+    while True:
+        lower = first.copy()
+        for here, there in (pairs.T, pairs.T[::-1]):
+            np.minimum.at(lower, here, first[there])
+        if np.array_equal(lower, first):
+            return first
+        first = lower
 
 
 def unwrapped_molecules(structure: Structure, pairs: NDArray[np.int64], vectors: Floats) -> Floats:
@@ -139,15 +153,13 @@ def _lost(structure: Structure) -> str:
 
 def _collapsed(structure: Structure, radii: Floats) -> str:
     """The two atoms that lie on top of each other, as a sentence; pairs across the cell boundary are not searched."""
-    from scipy.spatial import cKDTree
-
     positions = structure.positions
     reach = 2.0 * TOUCHING * float(radii.max(initial=0.0))
     if any(structure.pbc):
         from ase.geometry import wrap_positions
 
         positions = wrap_positions(positions, structure.cell, structure.pbc)
-    pairs = cKDTree(positions).query_pairs(reach, output_type="ndarray")
+    pairs = near_pairs(positions, reach)
     if not len(pairs):
         return ""
     first, second = pairs[:, 0], pairs[:, 1]
