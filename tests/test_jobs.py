@@ -188,3 +188,14 @@ def test_jobs_may_share_batches_unless_they_need_the_calculator() -> None:
     assert [j.poolable for j in (SinglePoints(one), Relaxation(*one), Band(crystal(), crystal()))] == [True] * 3
     alone = (SinglePoints(one, alone=True), SinglePoints(one, ("energy", "stress")), Probe("path", one))
     assert [j.poolable for j in alone] == [False] * 3
+
+
+def test_keys_tell_charges_and_directions_of_other_types_apart() -> None:
+    """Keys of structures are put together from parts that are kept; equal numbers of other types are other parts."""
+    body = Structure.build([29, 29], [[0.0, 0.0, 0.0], [0.0, 0.0, 2.5]])
+    variants = [replace(body, charge=charge) for charge in (None, 0, 1)]
+    variants += [replace(body, spin=spin) for spin in (1, 3)]
+    variants += [replace(body, pbc=pbc) for pbc in ((True, False, False), (False, True, False), (1, 0, 0))]  # type: ignore[arg-type]
+    keys = [job_key(SinglePoints((structure,)), "model") for structure in variants]
+    assert len(set(keys)) == len(keys)
+    assert keys == [job_key(SinglePoints((structure,)), "model") for structure in variants]

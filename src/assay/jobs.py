@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -218,8 +218,13 @@ def job_key(job: Job, fingerprint: str, settings: Data | None = None) -> str:
 
 def _add(parts: list[bytes], value: object) -> None:
     """Add the bytes of a value, so that different values give different bytes."""
-    if isinstance(value, np.ndarray):
-        parts.append(f"array{value.shape}{value.dtype.str}".encode())
+    if isinstance(value, Structure):  # as any other dataclass, but a run has ten thousands of them
+        parts.append(b"Structure")
+        for array in (value.numbers, value.positions, value.cell):
+            parts += (_array_head(array.shape, array.dtype.str), array.tobytes())
+        parts.append(_structure_tail(value.charge, value.spin, *value.pbc))
+    elif isinstance(value, np.ndarray):
+        parts.append(_array_head(value.shape, value.dtype.str))
         parts.append(value.tobytes())  # in the order of rows, however the array is stored
     elif isinstance(value, tuple | list):
         parts.append(f"list{len(value)}".encode())
@@ -237,6 +242,20 @@ def _add(parts: list[bytes], value: object) -> None:
             _add(parts, getattr(value, name))
     else:
         parts.append(f"{type(value).__name__}:{value!r};".encode())
+
+
+@cache
+def _array_head(shape: tuple[int, ...], kind: str) -> bytes:
+    return f"array{shape}{kind}".encode()
+
+
+@lru_cache(maxsize=None, typed=True)
+def _structure_tail(charge: object, spin: object, *pbc: object) -> bytes:
+    """The bytes of the fields of a structure that are no arrays; `typed`, because 1 and True have other bytes."""
+    parts: list[bytes] = []
+    for value in (pbc, charge, spin):
+        _add(parts, value)
+    return b"".join(parts)
 
 
 NOT_HASHED = {"force_calls", "calculators", "processes", "from_batches", "sample"}
