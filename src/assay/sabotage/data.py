@@ -230,16 +230,16 @@ def _out_of_plane(rest: Structure, count: int = 4) -> float:
 
 def _stable() -> Records:
     """Icosahedra, which stay together at 300 K and have so many atoms that a short run shows its temperature."""
-    clusters = {name: _relaxed(_icosahedron(z)) for name, z in (("icosahedron", CU), ("gold_in_icosahedron", AU))}
-    return {name: ([Frame(rest, _energy(rest))], "") for name, rest in clusters.items()}
+    clusters = {name: _relaxed(_icosahedron(z)) for name, z in (("gold", AU), ("gold_in_copper", CU))}
+    return {f"icosahedron_of_{name}": ([Frame(rest, _energy(rest))], "") for name, rest in clusters.items()}
 
 
-def _icosahedron(centre: int) -> Structure:
-    """Twelve copper atoms around an atom."""
+def _icosahedron(shell: int) -> Structure:
+    """A gold atom in twelve atoms of an element."""
     golden = 0.5 * (1.0 + 5.0**0.5)
     corners = [p for a in (-1.0, 1.0) for b in (-golden, golden) for p in ((0.0, a, b), (a, b, 0.0), (b, 0.0, a))]
-    shell = LENGTH * np.array(corners) / np.hypot(1.0, golden)
-    return Structure.build([centre, *[CU] * 12], [np.zeros(3), *shell])
+    places = LENGTH * np.array(corners) / np.hypot(1.0, golden)
+    return Structure.build([AU, *[shell] * 12], [np.zeros(3), *places])
 
 
 KINDS: dict[str, Callable[[], Records]] = {
