@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,14 @@ def command(*arguments: object, where: Path, columns: int = 150) -> Done:
         timeout=LONGEST,
         check=False,
     )
+
+
+def heed_ctrl_c() -> None:
+    """For `preexec_fn` of every process that a test interrupts: there, Ctrl-C stops it.
+
+    Tests that a shell script starts in the background inherit that Ctrl-C is ignored, and hand this on.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def numbers(value: object) -> Iterator[float]:

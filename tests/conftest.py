@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import signal
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -39,6 +41,14 @@ def same_noise_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Broken models with random results draw the same numbers in every run: their n-th call has the seed n."""
     seeds = count()
     monkeypatch.setattr("assay.sabotage.broken.state.noise_generator", lambda: np.random.default_rng(next(seeds)))
+
+
+@pytest.fixture
+def ctrl_c_is_ignored() -> Iterator[None]:
+    """Within the test, this process ignores Ctrl-C, as one does that a shell script started in the background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

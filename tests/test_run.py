@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from commands import LONGEST
+from commands import LONGEST, heed_ctrl_c
 
 MACHINE = Path(__file__).parent / "broken" / "machine.py"
 SMALL = ("rotation_invariance", "periodicity_support", "forces_match_energy")
@@ -48,13 +48,8 @@ def start(*arguments: object, where: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=_heed_ctrl_c,
+        preexec_fn=heed_ctrl_c,
     )
-
-
-def _heed_ctrl_c() -> None:
-    """Tests that run in the background inherit that Ctrl-C is ignored."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def rows(results: Path) -> list[dict]:
@@ -244,6 +239,7 @@ def test_a_worker_inside_compiled_code_ends_with_the_main_process(
     assert psutil.wait_procs(workers, timeout=LONGEST)[1] == []
 
 
+@pytest.mark.usefixtures("ctrl_c_is_ignored")
 @pytest.mark.parametrize("whole_group", [True, False], ids=["from the terminal", "to the main process alone"])
 def test_ctrl_c_keeps_what_is_done_and_leaves_no_worker(tmp_path: Path, undisturbed: Path, whole_group: bool) -> None:
     results = tmp_path / "results"

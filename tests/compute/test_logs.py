@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.compute import logs
+from commands import LONGEST
 
 
 def test_a_log_that_grows_too_large_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +45,7 @@ def test_a_process_that_prints_without_end_has_a_small_log(tmp_path: Path) -> No
         "for i in range(300): os.write(1, b'x' * 10_000); time.sleep(0.002)\n"
         "print('python, too'); sys.stdout.flush(); time.sleep(0.5)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=LONGEST)
     (path,) = tmp_path.iterdir()
     assert path.stat().st_size <= 110_000, "3 MB were printed"
     assert path.read_text().endswith("python, too\n")

@@ -15,7 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-LONGEST = 120.0
+from commands import LONGEST, heed_ctrl_c
+
 SLOW_MODEL = """
 import os, pathlib, time
 from assay.sabotage.sound import SoundPotential
@@ -43,6 +44,7 @@ def started(folder: Path, *arguments: str, **options: object) -> Iterator[subpro
         cwd=folder,
         env=environment,
         start_new_session=True,
+        preexec_fn=heed_ctrl_c,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},  # type: ignore[arg-type]
     )
     try:
@@ -66,6 +68,7 @@ def rows(folder: Path) -> list[dict]:
     return [json.loads(text) for text in texts]
 
 
+@pytest.mark.usefixtures("ctrl_c_is_ignored")
 @pytest.mark.parametrize(
     ("what", "number"),
     [(SLEEP, 15), (CATCHES, 15), (SWALLOWS, 15), (SWALLOWS, 2)],
@@ -78,6 +81,7 @@ def test_a_signal_in_a_run_without_workers_stops_it_and_keeps_what_is_finished(
     with started(tmp_path, "check", "model.py:Slow", "-j", "0", *CHECK) as process:
         wait_until(tmp_path / "calls", process)
         while int((tmp_path / "calls").read_text() or 0) < 10:
+            assert process.poll() is None, process.communicate()
             time.sleep(0.02)
         process.send_signal(number)
         _, complaint = process.communicate(timeout=LONGEST)

@@ -16,7 +16,7 @@ import pytest
 from assay.data.transfer import Download, _explanation
 from assay.report.table import as_html, as_text
 from assay.report.text import text_report
-from commands import command, document
+from commands import LONGEST, command, document
 from verdicts import result, verdict
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\r"
@@ -94,7 +94,7 @@ def test_on_a_terminal_only_our_own_codes_arrive(folder: Path) -> None:
         if not piece:
             break
     os.close(leader)
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=LONGEST) == 1
     text = printed.decode("utf-8", "replace")
     assert "no gold" in text
     assert "\x1b]0;" not in text
